@@ -52,13 +52,13 @@ wq_code wq_queue_lanes(wq_queue queue, wq_visit_lane visit, void* arg, wq_error*
   });
 }
 
-wq_code wq_queue_list(wq_queue queue, size_t offset, size_t limit, wq_visit_queued visit, void* arg,
+wq_code wq_queue_list(wq_queue queue, size_t limit, wq_visit_queued visit, void* arg,
                       wq_error* error) {
   return QueueCall(queue, error, [&](const Queue& q) -> Status {
     if (visit == nullptr) {
       return NullArgument("visit");
     }
-    const auto keys = q.List(offset, limit);
+    const auto keys = q.List(limit);
     const CallbackScope scope;
     for (const wq::QueuedKey& key : keys) {
       const wq_queued_key shown{.key = key.key.data(),

@@ -126,6 +126,9 @@ type Counts struct {
 // Counts returns the queue's counters.
 func (q *Queue[T]) Counts() (Counts, error) { return q.backend.counts() }
 
+// maxListed is how many keys List returns at most.
+const maxListed = 1000
+
 // QueuedKey is a queued key with its lane and group. It is a key, because the codec may be unable
 // to decode it.
 type QueuedKey struct {
@@ -134,17 +137,19 @@ type QueuedKey struct {
 	Group string
 }
 
-// List returns the queued keys in the order in which they would be handed out, from offset, at most
-// limit.
-func (q *Queue[T]) List(offset, limit int) ([]QueuedKey, error) {
-	if offset < 0 || limit < 0 {
-		return nil, newError(InvalidArgument, "offset or limit is negative")
+// List returns the first queued keys in the order in which they would be handed out: at most limit,
+// and at most 1000.
+func (q *Queue[T]) List(limit int) ([]QueuedKey, error) {
+	if limit < 0 {
+		return nil, newError(InvalidArgument, "limit is negative")
 	}
-	return q.backend.list(offset, limit)
+	return q.backend.list(min(limit, maxListed))
 }
 
-// PositionOf counts the items that would be handed out before this item. NotFound: it is not
-// queued.
+// PositionOf counts the items that would be handed out before this item: those of higher lanes, and
+// those of its lane that came before it. With Fair it counts, of its lane, those of its group that
+// came before it, and as many of each other group. It takes time in proportion to all items.
+// NotFound: it is not queued.
 func (q *Queue[T]) PositionOf(item T) (int, error) {
 	var position int
 	err := q.withKey(item, func(key string) (err error) {

@@ -275,9 +275,9 @@ func (q *linkedQueue) counts() (Counts, error) {
 		Resyncs: int(c.resyncs)}, err
 }
 
-func (q *linkedQueue) list(offset, limit int) ([]QueuedKey, error) {
+func (q *linkedQueue) list(limit int) ([]QueuedKey, error) {
 	entries, err := readKeys(func(list *C.wq_bytes, e *C.wq_error) C.wq_code {
-		return C.wqgo_list(q.handle, C.size_t(offset), C.size_t(limit), list, e)
+		return C.wqgo_list(q.handle, C.size_t(limit), list, e)
 	})
 	if err != nil {
 		return nil, err

@@ -76,7 +76,7 @@ type backend interface {
 	pause(duration time.Duration) error
 	resume() error
 	counts() (Counts, error)
-	list(offset, limit int) ([]QueuedKey, error)
+	list(limit int) ([]QueuedKey, error)
 	positionOf(key string) (int, error)
 	setCursor(name, value string) error
 	cursor(name string) (string, error)

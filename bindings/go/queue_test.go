@@ -19,7 +19,7 @@ func TestLanesAreHandedOutHighestFirst(t *testing.T) {
 	q.Add("fast")
 	must(t, q.AddWithLane("moved", FastLane))
 	wantCode(t, q.AddWithLane("x", 7), InvalidArgument)
-	listed, err := q.List(0, 10)
+	listed, err := q.List(10)
 	must(t, err)
 	if len(listed) != 3 || listed[2] != (QueuedKey{Key: "slow", Lane: SlowLane}) {
 		t.Fatalf("%+v", listed)

@@ -432,17 +432,9 @@ func (q *remoteQueue) search(state, sort string, limit int, visit func(remote.Ke
 	return nil
 }
 
-func (q *remoteQueue) list(offset, limit int) ([]QueuedKey, error) {
-	if limit > math.MaxInt-offset {
-		limit = math.MaxInt - offset
-	}
+func (q *remoteQueue) list(limit int) ([]QueuedKey, error) {
 	var keys []QueuedKey
-	skip := offset
-	err := q.search("KEY_STATE_QUEUED", "ADDED", offset+limit, func(k remote.KeyRow) {
-		if skip > 0 {
-			skip--
-			return
-		}
+	err := q.search("KEY_STATE_QUEUED", "ADDED", limit, func(k remote.KeyRow) {
 		keys = append(keys, QueuedKey{Key: string(k.Key), Lane: Lane(k.Lane), Group: string(k.Group)})
 	})
 	return keys, err

@@ -105,7 +105,7 @@ func TestCallsAfterCloseReturnShuttingDown(t *testing.T) {
 		"AddBatch":   second(q.AddBatch([]string{"b"}, AddOptions{})),
 		"GetContext": second(q.GetContext(ctx)), "GetBatch": second(q.GetBatch(ctx, 2)),
 		"Finish": q.Finish("a"), "FinishBatch": q.FinishBatch([]string{"a"}), "Drain": q.Drain(ctx),
-		"Counts": second(q.Counts()), "List": second(q.List(0, 1)), "Cursors": second(q.Cursors()),
+		"Counts": second(q.Counts()), "List": second(q.List(1)), "Cursors": second(q.Cursors()),
 		"Quarantined": second(q.Quarantined()), "SetCursor": q.SetCursor("c", "v"),
 		"Flush": q.Flush(Process), "Health": store.Health(),
 		"OpenQueue": second(OpenQueue(store, "other", QueueOptions[string]{})),

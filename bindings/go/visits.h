@@ -91,9 +91,7 @@ static inline wq_code wqgo_quarantined(wq_queue queue, wq_bytes* list, wq_error*
 }
 
 // Writes (key, group, lane) of each queued key.
-static inline wq_code wqgo_list(wq_queue queue, size_t offset, size_t limit, wq_bytes* list,
-                                wq_error* error) {
+static inline wq_code wqgo_list(wq_queue queue, size_t limit, wq_bytes* list, wq_error* error) {
   wqgo_visits visits = wqgo_begin(list);
-  return wqgo_end(wq_queue_list(queue, offset, limit, wqgo_visit_queued, &visits, error), &visits,
-                  error);
+  return wqgo_end(wq_queue_list(queue, limit, wqgo_visit_queued, &visits, error), &visits, error);
 }

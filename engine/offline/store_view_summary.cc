@@ -1,6 +1,7 @@
 // StoreView::Summarize: counts in constant memory, over every record of a queue.
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -8,6 +9,7 @@
 
 #include "engine/offline/entry_records.h"
 #include "engine/offline/store_view_impl.h"
+#include "engine/order/lane_counts.h"
 #include "storage/records.h"
 #include "wq/clock.h"
 #include "wq/store_view.h"
@@ -137,17 +139,20 @@ int64_t Between(int64_t then_us, int64_t now_us) {
   return __builtin_sub_overflow(now_us, then_us, &us) ? 0 : us;
 }
 
+constexpr size_t kMaxLanes = 10'000;  // That are counted each.
+
 Status AddPending(const storage::Reader& reader, QueueId queue, const SummaryOptions& options,
                   int64_t now_us, QueueSummary* summary) {
   Top<PendingKey> oldest(options.top_oldest, Older);
   GroupCounts groups;
   GroupCounts namespaces;
+  std::map<Lane, size_t> lanes;
   Status s = storage::ScanPendingUnordered(reader, queue, [&](const PendingRecord& record) {
     ++summary->pending;
-    if (const auto lane = summary->lanes.find(record.lane); lane != summary->lanes.end()) {
+    if (const auto lane = lanes.find(record.lane); lane != lanes.end()) {
       ++lane->second;
-    } else if (summary->lanes.size() < kMaxSummaryLanes) {
-      summary->lanes.emplace(record.lane, 1);
+    } else if (lanes.size() < kMaxLanes) {
+      lanes.emplace(record.lane, 1);
     } else {
       ++summary->other_lanes;
     }
@@ -168,6 +173,9 @@ Status AddPending(const storage::Reader& reader, QueueId queue, const SummaryOpt
         });
     return true;
   });
+  for (const auto& lane : MostKeys({lanes.begin(), lanes.end()}, &summary->other_lanes)) {
+    summary->lanes.insert(lane);
+  }
   summary->top_oldest = std::move(oldest).Take();
   summary->groups = groups.Depths(options.top_groups);
   summary->namespaces = namespaces.Depths(options.top_groups);

@@ -1,6 +1,8 @@
 #include "engine/order/group_lane.h"
 
 #include <algorithm>
+#include <queue>
+#include <vector>
 
 namespace wq {
 
@@ -20,8 +22,19 @@ void GroupLane::Unlink(GroupTurn* turn) {
   }
 }
 
+std::pair<uint64_t, int64_t> GroupLane::PlaceOf(const Item& item) const {
+  if (!to_front_.empty()) {
+    if (const auto it = to_front_.find(&item); it != to_front_.end()) {
+      return {0, it->second};
+    }
+  }
+  return {item.sequence, 0};
+}
+
 GroupLane::Rank GroupLane::RankOf(GroupTurn* turn) const {
-  return fair_ ? Rank(turn->time, turn->since, turn) : Rank(turn->items.front()->sequence, 0, turn);
+  const auto [time, since] =
+      fair_ ? std::pair(turn->time, turn->since) : PlaceOf(*turn->items.front());
+  return {time, since, turn};
 }
 
 GroupTurn* GroupLane::TurnOf(const Item& item) {
@@ -29,7 +42,8 @@ GroupTurn* GroupLane::TurnOf(const Item& item) {
   if (turn == nullptr) {
     turn = std::make_unique<GroupTurn>();
     turn->group = item.group;
-    turn->lane = this;
+    turn->order = order_;
+    turn->lane = lane_;
     turn->time = time_ + 1;
     turn->since = ++last_;
     if (item.group != nullptr) {
@@ -44,38 +58,31 @@ GroupTurn* GroupLane::TurnOf(const Item& item) {
 }
 
 void GroupLane::Unrank(GroupTurn* turn) {
+  if (turn->items.size() == 0) {
+    return;
+  }
   if (turn->ranked) {
     ranked_.erase(RankOf(turn));
     turn->ranked = false;
     open_ -= turn->items.size();
-  } else if (turn->items.size() > 0) {
+  } else {
     closed_.erase(RankOf(turn));
   }
-}
-
-// Before and after a change of the turn's first item.
-void GroupLane::LeaveAge(GroupTurn* turn) {
-  if (fair_ && turn->items.size() > 0) {
+  if (fair_) {
     by_age_.erase({turn->items.front()->sequence, turn});
   }
 }
 
-void GroupLane::EnterAge(GroupTurn* turn) {
-  if (fair_) {
-    by_age_.emplace(turn->items.front()->sequence, turn);
-  }
-}
-
 void GroupLane::Rerank(GroupTurn* turn) {
-  if (turn->items.size() == 0) {
-    return;
-  }
   if (turn->group != nullptr && turn->group->closed()) {
     closed_.insert(RankOf(turn));
   } else {
     ranked_.insert(RankOf(turn));
     turn->ranked = true;
     open_ += turn->items.size();
+  }
+  if (fair_) {
+    by_age_.emplace(turn->items.front()->sequence, turn);
   }
 }
 
@@ -92,23 +99,25 @@ void GroupLane::PushBack(Item* item) {
   GroupTurn* const turn = TurnOf(*item);
   turn->items.PushBack(item);
   ++size_;
-  if (turn->ranked) {
-    ++open_;
-  } else if (turn->items.size() == 1) {
-    EnterAge(turn);
+  if (turn->items.size() == 1) {
     Rerank(turn);
+  } else if (turn->ranked) {
+    ++open_;
   }
 }
 
-void GroupLane::PutBack(Item* item) {
+void GroupLane::PushFront(Item* item) {
   GroupTurn* const turn = TurnOf(*item);
   Unrank(turn);
-  turn->time = ranked_.empty() ? time_ : std::min(time_, std::get<0>(*ranked_.begin()));
-  turn->since = -++last_;
-  LeaveAge(turn);
-  turn->items.PutBack(item);
-  EnterAge(turn);
+  turn->items.PushFront(item);
   ++size_;
+  ++last_;
+  if (fair_) {
+    turn->time = ranked_.empty() ? time_ : std::min(time_, std::get<0>(*ranked_.begin()));
+    turn->since = -last_;
+  } else {
+    to_front_.emplace(item, -last_);
+  }
   Rerank(turn);
 }
 
@@ -119,14 +128,15 @@ void GroupLane::Remove(Item* item) {
 }
 
 void GroupLane::Take(GroupTurn* turn, Item* item) {
-  LeaveAge(turn);
   turn->items.Remove(item);
   --size_;
+  if (!to_front_.empty()) {
+    to_front_.erase(item);
+  }
   if (turn->items.size() == 0) {
     Unlink(turn);
     turns_.erase(turn->group);
   } else {
-    EnterAge(turn);
     Rerank(turn);
   }
 }
@@ -140,93 +150,53 @@ void GroupLane::PopFront() {
   Take(turn, turn->items.front());
 }
 
-void GroupLane::ForEachFront(const std::function<void(const Item&)>& visit) const {
-  const Item* first = nullptr;
-  const auto note = [&first](const GroupTurn* turn) {
-    const Item* const item = turn->items.front();
-    first = first == nullptr || item->sequence < first->sequence ? item : first;
-  };
-  if (!by_age_.empty()) {
-    note(by_age_.begin()->second);
+const Item& GroupLane::Oldest() const {
+  if (fair_) {
+    return *by_age_.begin()->second->items.front();
   }
+  const Item* oldest = nullptr;
   for (const Ranks* const ranks : {&ranked_, &closed_}) {
-    if (!fair_ && !ranks->empty()) {
-      note(std::get<GroupTurn*>(*ranks->begin()));
+    if (!ranks->empty()) {
+      const Item* const item = std::get<GroupTurn*>(*ranks->begin())->items.front();
+      oldest = oldest == nullptr || item->sequence < oldest->sequence ? item : oldest;
     }
   }
-  if (first != nullptr) {
-    visit(*first);
-  }
+  return *oldest;
 }
 
-GroupTurn* GroupLane::Walk::NextTurn(const Ranks& ranks, Rank* from) const {
-  for (auto it = ranks.upper_bound(*from); it != ranks.end(); ++it) {
-    GroupTurn* const turn = std::get<GroupTurn*>(*it);
-    if (!begun_.contains(turn->group)) {
-      return turn;
-    }
-    *from = *it;
-  }
-  return nullptr;
-}
-
-// The next of the group's items has its place. Of groups that take turns: at `time`, and after
-// those of the same time whose `since` is less.
-void GroupLane::Walk::SetNext(Begun* group, uint64_t time, int64_t since) {
-  const Item* const item = group->items.Next();
-  group->next = {time, since, item};
-  if (item != nullptr) {
-    if (!lane_->fair_) {
-      group->next = {item->sequence, 0, item};
-    }
-    round_.insert(group->next);
-  }
-}
-
-const Item* GroupLane::Walk::BeginGroup(GroupTurn* turn, Rank* from) {
-  *from = lane_->RankOf(turn);
-  Begun& group =
-      begun_.try_emplace(turn->group, Begun{ItemList::Walk(turn->items), {}}).first->second;
-  const Item* const item = group.items.Next();
-  SetNext(&group, std::get<0>(*from) + 1, ++last_);
-  return item;
-}
-
-const Item* GroupLane::Walk::Next() {
-  const auto before = [](const auto& a, const auto& b) {
-    return std::pair(std::get<0>(a), std::get<1>(a)) < std::pair(std::get<0>(b), std::get<1>(b));
+bool GroupLane::ForEach(const std::function<bool(const Item&)>& visit) const {
+  using Place = std::tuple<uint64_t, int64_t, const Item*>;
+  // The next item of each group that has begun. The others are begun by their ranks.
+  std::priority_queue<Place, std::vector<Place>, std::greater<>> round;
+  auto open = ranked_.begin();
+  auto closed = closed_.begin();
+  int64_t last = last_;
+  const auto place_of = [](const Rank& rank) {
+    const auto& [time, since, turn] = rank;
+    return Place(time, since, turn->items.front());
   };
-  GroupTurn* turn = NextTurn(lane_->ranked_, &open_from_);
-  Rank* from = &open_from_;
-  if (GroupTurn* const closed = NextTurn(lane_->closed_, &closed_from_);
-      closed != nullptr &&
-      (turn == nullptr || before(lane_->RankOf(closed), lane_->RankOf(turn)))) {
-    turn = closed;
-    from = &closed_from_;
-  }
-  if (round_.empty()) {
-    return turn == nullptr ? nullptr : BeginGroup(turn, from);
-  }
-  const Place next = *round_.begin();
-  if (turn != nullptr && before(lane_->RankOf(turn), next)) {
-    return BeginGroup(turn, from);
-  }
-  round_.erase(round_.begin());
-  const Item* const item = std::get<const Item*>(next);
-  SetNext(&begun_.find(item->group)->second, std::get<0>(next) + 1, ++last_);
-  return item;
-}
-
-void GroupLane::Walk::Leave(const Item& item) {
-  const auto it = begun_.find(item.group);
-  if (it == begun_.end()) {
-    return;
-  }
-  Begun& group = it->second;
-  group.items.Leave(item);
-  if (std::get<const Item*>(group.next) == &item) {
-    round_.erase(group.next);
-    SetNext(&group, std::get<0>(group.next), std::get<1>(group.next));
+  for (;;) {
+    const bool is_open = closed == closed_.end() || (open != ranked_.end() && *open < *closed);
+    const auto end = is_open ? ranked_.end() : closed_.end();
+    auto& begun = is_open ? open : closed;
+    Place next;
+    if (begun != end && (round.empty() || place_of(*begun) < round.top())) {
+      next = place_of(*begun++);
+    } else if (!round.empty()) {
+      next = round.top();
+      round.pop();
+    } else {
+      return true;
+    }
+    const Item& item = *std::get<const Item*>(next);
+    if (!visit(item)) {
+      return false;
+    }
+    if (item.next != nullptr) {
+      const auto [time, since] =
+          fair_ ? std::pair(std::get<0>(next) + 1, ++last) : PlaceOf(*item.next);
+      round.emplace(time, since, item.next);
+    }
   }
 }
 

@@ -1,9 +1,8 @@
 #include "engine/order/order.h"
 
 #include <algorithm>
-#include <optional>
-#include <type_traits>
-#include <utility>
+#include <cstddef>
+#include <iterator>
 
 #include "base/check.h"
 #include "base/mutant.h"
@@ -38,171 +37,91 @@ OrderRules RulesOf(const QueueOptions& options) {
   return rules;
 }
 
-std::unique_ptr<OrderPolicy> MakeOrder(const OrderRules& rules, bool by_group) {
-  if (by_group || rules.fair) {
-    return std::make_unique<LaneOrder<GroupLane>>(rules);
+bool LaneItems::ForEach(const std::function<bool(const Item&)>& visit) const {
+  if (groups_ != nullptr) {
+    return groups_->ForEach(visit);
   }
-  return std::make_unique<LaneOrder<ItemList>>(rules);
+  for (const Item* item = list_.front(); item != nullptr; item = item->next) {
+    if (!visit(*item)) {
+      return false;
+    }
+  }
+  return true;
 }
 
-// --- LaneWalk ---
-
-template <typename Items>
-class LaneOrder<Items>::LaneWalk final : public OrderWalk {
- public:
-  explicit LaneWalk(const LaneOrder* order) : order_(order) { order_->walks_.push_back(this); }
-  ~LaneWalk() override { Stop(); }
-  LaneWalk(const LaneWalk&) = delete;
-  LaneWalk& operator=(const LaneWalk&) = delete;
-
-  const Item* Next() override {
-    for (;;) {
-      if (items_ != nullptr) {
-        if (const Item* const item = items_->Next(); item != nullptr) {
-          return item;
-        }
-      }
-      if (order_ == nullptr || !BeginLaneBelow()) {
-        return nullptr;
-      }
-    }
-  }
-
-  bool GoTo(const Place& place, const Item* item) override {
-    if constexpr (std::is_same_v<Items, ItemList>) {
-      lane_ = place.lane;
-      EndLane();
-      if (order_ == nullptr) {
-        return true;
-      }
-      if (const auto lane = order_->lanes_.find(place.lane); lane != order_->lanes_.end()) {
-        items_ = std::make_unique<typename Items::Walk>(lane->second);
-        if (item != nullptr) {
-          items_->GoBehind(*item);
-        }
-      }
-      return true;
-    } else {
-      return false;
-    }
-  }
-
-  void Leave(const Item& item) {
-    if (items_ != nullptr && item.lane == *lane_) {
-      items_->Leave(item);
-    }
-  }
-  void LeaveLane(Lane lane) {
-    if (lane_ == lane) {
-      EndLane();
-    }
-  }
-  void End() {
-    order_ = nullptr;
-    EndLane();
-  }
-  void Stop() override {
-    if (order_ != nullptr) {
-      std::erase(order_->walks_, this);
-      End();
-    }
-  }
-
- private:
-  void EndLane() {
-    if (items_ != nullptr) {
-      ended_.push_back(std::move(items_));
-    }
-  }
-  bool BeginLaneBelow() {
-    const auto& lanes = order_->lanes_;
-    const auto next = lane_.has_value() ? lanes.upper_bound(*lane_) : lanes.begin();
-    if (next == lanes.end()) {
-      return false;
-    }
-    lane_ = next->first;
-    EndLane();
-    items_ = std::make_unique<typename Items::Walk>(next->second);
-    return true;
-  }
-
-  const LaneOrder* order_;                       // Null: it is gone.
-  std::optional<Lane> lane_;                     // The present one; unset before the first.
-  std::unique_ptr<typename Items::Walk> items_;  // Null: the lane has ended.
-  std::vector<std::unique_ptr<typename Items::Walk>> ended_;  // To be freed without the lock.
-};
-
-// --- LaneOrder ---
-
-template <typename Items>
-LaneOrder<Items>::LaneOrder(const OrderRules& rules) : rules_(rules) {
+LaneOrder::LaneOrder(const OrderRules& rules, bool by_group)
+    : rules_(rules), by_group_(by_group || rules.fair) {
   for (size_t i = 0; i < rules_.lanes.size() && !rules_.any_lane; ++i) {
     Make(rules_.lanes[i]);
   }
 }
 
-template <typename Items>
-typename LaneOrder<Items>::Lanes::iterator LaneOrder<Items>::Make(Lane lane) {
-  if constexpr (std::is_same_v<Items, GroupLane>) {
-    return lanes_.try_emplace(lane, rules_.fair).first;
-  } else {
-    return lanes_.try_emplace(lane).first;
-  }
+bool LaneOrder::HasLane(Lane lane) const {
+  return rules_.any_lane || std::any_of(lanes_.begin(), lanes_.end(),
+                                        [lane](const Lanes& some) { return some.contains(lane); });
 }
 
-template <typename Items>
-bool LaneOrder<Items>::HasLane(Lane lane) const {
-  return rules_.any_lane || lanes_.contains(lane);
-}
-
-template <typename Items>
-Items& LaneOrder<Items>::ItemsOf(const Item& item) {
-  const auto lane = rules_.any_lane ? Make(item.lane) : lanes_.find(item.lane);
-  WQ_CHECK(lane != lanes_.end(), "Push to a lane that the order does not have");
-  return lane->second;
-}
-
-template <typename Items>
-void LaneOrder<Items>::Push(Item* item) {
-  ItemsOf(*item).PushBack(item);
-  ++len_;
-}
-
-template <typename Items>
-void LaneOrder<Items>::PutBack(Item* item) {
-  ItemsOf(*item).PutBack(item);
-  ++len_;
-}
-
-// One item of the lane was taken.
-template <typename Items>
-void LaneOrder<Items>::Settle(typename Lanes::iterator lane) {
-  --len_;
-  if (rules_.any_lane && lane->second.size() == 0) {
-    for (LaneWalk* const walk : walks_) {
-      walk->LeaveLane(lane->first);
+std::optional<LaneOrder::Place> LaneOrder::Find(Lane lane) {
+  for (const Kind kind : {kOpen, kClosed, kEmpty}) {
+    if (const auto at = lanes_[kind].find(lane); at != lanes_[kind].end()) {
+      return Place{kind, at};
     }
-    lanes_.erase(lane);
+  }
+  return std::nullopt;
+}
+
+LaneOrder::Place LaneOrder::Make(Lane lane) {
+  const auto at = lanes_[kEmpty].try_emplace(lane).first;
+  if (by_group_) {
+    at->second.groups_ = std::make_unique<GroupLane>(this, lane, rules_.fair);
+  }
+  return {kEmpty, at};
+}
+
+template <typename Change>
+void LaneOrder::ChangeLane(const Place& place, const Change& change) {
+  LaneItems& items = place.at->second;
+  const size_t len_before = items.size();
+  const size_t open_before = items.open_size();
+  change(&items);
+  len_ += items.size() - len_before;
+  open_ += items.open_size() - open_before;
+  const Kind kind = items.front() != nullptr ? kOpen : items.size() > 0 ? kClosed : kEmpty;
+  if (kind == kEmpty && rules_.any_lane) {
+    lanes_[place.kind].erase(place.at);
+  } else if (kind != place.kind) {
+    lanes_[kind].insert(lanes_[place.kind].extract(place.at));
   }
 }
 
-// The lane to serve next; end() if all are empty.
-template <typename Items>
-typename LaneOrder<Items>::Lanes::iterator LaneOrder<Items>::NextLane() {
-  const auto holds_items = [](const auto& lane) { return lane.second.front() != nullptr; };
-  const auto highest = std::find_if(lanes_.begin(), lanes_.end(), holds_items);
-  if (rules_.starvation_bound == 0 || highest == lanes_.end()) {
+void LaneOrder::Push(Item* item) {
+  const std::optional<Place> found = Find(item->lane);
+  WQ_CHECK(found.has_value() || rules_.any_lane, "Push to a lane that the order does not have");
+  ChangeLane(found.has_value() ? *found : Make(item->lane), [item](LaneItems* items) {
+    items->groups_ != nullptr ? items->groups_->PushBack(item) : items->list_.PushBack(item);
+  });
+}
+
+void LaneOrder::PutBack(Item* item) {
+  if (WQ_MUTANT(put_back_at_the_end)) {
+    Push(item);
+    return;
+  }
+  const std::optional<Place> found = Find(item->lane);
+  WQ_CHECK(found.has_value() || rules_.any_lane, "PutBack to a lane that the order does not have");
+  ChangeLane(found.has_value() ? *found : Make(item->lane), [item](LaneItems* items) {
+    items->groups_ != nullptr ? items->groups_->PushFront(item) : items->list_.PushFront(item);
+  });
+}
+
+// The lane to serve next. REQUIRES: one is open.
+LaneOrder::Lanes::iterator LaneOrder::NextLane() {
+  Lanes& open = lanes_[kOpen];
+  const auto highest = open.begin();
+  if (rules_.starvation_bound == 0) {
     return highest;
   }
-  // The lower lane whose first item was queued first.
-  auto oldest = lanes_.end();
-  for (auto lane = std::next(highest); lane != lanes_.end(); ++lane) {
-    if (holds_items(*lane) && (oldest == lanes_.end() ||
-                               lane->second.front()->sequence < oldest->second.front()->sequence)) {
-      oldest = lane;
-    }
-  }
-  if (oldest == lanes_.end()) {
+  if (open.size() == 1) {
     passed_ = 0;
     return highest;
   }
@@ -211,107 +130,90 @@ typename LaneOrder<Items>::Lanes::iterator LaneOrder<Items>::NextLane() {
     return highest;
   }
   passed_ = 0;
-  return oldest;
+  auto lower = open.upper_bound(turn_);
+  if (lower == highest || lower == open.end()) {
+    lower = std::next(highest);
+  }
+  turn_ = lower->first;
+  return lower;
 }
 
-template <typename Items>
-Item* LaneOrder<Items>::Pop() {
-  const auto lane = NextLane();
-  if (lane == lanes_.end()) {
+Item* LaneOrder::Pop() {
+  if (open_ == 0) {
     return nullptr;
   }
+  const auto lane = NextLane();
   Item* item = lane->second.front();
   __builtin_prefetch(item->next);  // Most likely the next to be handed out.
-  if (!walks_.empty()) {
-    LeaveWalks(*item);
+  while (WQ_MUTANT(last_in_first_out) && item->next != nullptr) {
+    item = item->next;
   }
-  if (WQ_MUTANT(last_in_first_out)) {
-    while (item->next != nullptr) {
-      item = item->next;
+  ChangeLane({kOpen, lane}, [item](LaneItems* items) {
+    if (items->groups_ == nullptr) {
+      items->list_.Remove(item);
+    } else if (item == items->groups_->front()) {
+      items->groups_->PopFront();
+    } else {
+      items->groups_->Remove(item);
     }
-    LeaveWalks(*item);
-    lane->second.Remove(item);
-  } else {
-    lane->second.PopFront();
-  }
-  Settle(lane);
+  });
   return item;
 }
 
-template <typename Items>
-void LaneOrder<Items>::Remove(Item* item) {
-  const auto lane = lanes_.find(item->lane);
-  WQ_CHECK(lane != lanes_.end(), "Remove from a lane that the order does not have");
-  LeaveWalks(*item);
-  lane->second.Remove(item);
-  Settle(lane);
+void LaneOrder::Remove(Item* item) {
+  const std::optional<Place> found = Find(item->lane);
+  WQ_CHECK(found.has_value(), "Remove from a lane that the order does not have");
+  ChangeLane(*found, [item](LaneItems* items) {
+    items->groups_ != nullptr ? items->groups_->Remove(item) : items->list_.Remove(item);
+  });
 }
 
-template <typename Items>
-bool LaneOrder<Items>::Moves(const Item& item, Lane lane) const {
-  return lane > item.lane || (lane < item.lane && rules_.re_add == ReAdd::kSetsLane);
+void LaneOrder::Settle(GroupTurn* turn) {
+  const std::optional<Place> found = Find(turn->lane);
+  WQ_CHECK(found.has_value(), "a turn in a lane that the order does not have");
+  ChangeLane(*found, [turn](LaneItems* items) { items->groups_->Settle(turn); });
 }
 
-template <typename Items>
-size_t LaneOrder<Items>::OpenLen() const {
-  size_t open = 0;
-  for (const auto& [_, items] : lanes_) {
-    open += items.open_size();
-  }
-  return open;
-}
-
-template <typename Items>
-void LaneOrder<Items>::ForEachLane(const std::function<void(Lane, size_t)>& visit) const {
-  for (const auto& [lane, items] : lanes_) {
-    if (items.size() > 0) {
-      visit(lane, items.size());
+bool LaneOrder::ForEachLane(std::optional<Lane> above,
+                            const std::function<bool(Lane, const LaneItems&)>& visit) const {
+  const auto begin = [&](Kind kind) {
+    return above.has_value() ? lanes_[kind].upper_bound(*above) : lanes_[kind].begin();
+  };
+  auto open = begin(kOpen);
+  auto closed = begin(kClosed);
+  for (;;) {
+    const bool none_closed = closed == lanes_[kClosed].end();
+    if (none_closed && open == lanes_[kOpen].end()) {
+      return true;
     }
+    auto& next =
+        none_closed || (open != lanes_[kOpen].end() && open->first > closed->first) ? open : closed;
+    if (!visit(next->first, next->second)) {
+      return false;
+    }
+    ++next;
   }
 }
 
-template <typename Items>
-void LaneOrder<Items>::ForEachFront(const std::function<void(const Item&)>& visit) const {
-  for (const auto& [_, items] : lanes_) {
-    items.ForEachFront(visit);
-  }
+// In a lane the items are in the order of their sequences, behind those that were put back, whose
+// places have to be told to the new order.
+void LaneOrder::TakeOver(LaneOrder* from) {
+  from->ForEachLane(std::nullopt, [this](Lane, const LaneItems& items) {
+    std::vector<Item*> all;
+    size_t in_front = 0;
+    for (Item* item = items.list_.front(); item != nullptr; item = item->next) {
+      in_front = !all.empty() && all.back()->sequence > item->sequence ? all.size() : in_front;
+      all.push_back(item);
+    }
+    std::for_each(all.begin() + static_cast<ptrdiff_t>(in_front), all.end(),
+                  [this](Item* item) { Push(item); });
+    while (in_front > 0) {
+      PutBack(all[--in_front]);
+    }
+    return true;
+  });
+  passed_ = from->passed_;
+  turn_ = from->turn_;
 }
-
-template <typename Items>
-void LaneOrder<Items>::TakeOver(OrderPolicy* from) {
-  const uint32_t passed = from->Passed();  // Pop changes it.
-  while (Item* const item = from->Pop()) {
-    Push(item);
-  }
-  passed_ = passed;
-}
-
-template <typename Items>
-LaneOrder<Items>::~LaneOrder() {
-  LaneOrder::EndWalks();
-}
-
-template <typename Items>
-void LaneOrder<Items>::EndWalks() {
-  for (LaneWalk* const walk : walks_) {
-    walk->End();
-  }
-  walks_.clear();
-}
-
-template <typename Items>
-void LaneOrder<Items>::LeaveWalks(const Item& item) {
-  for (LaneWalk* const walk : walks_) {
-    walk->Leave(item);
-  }
-}
-
-template <typename Items>
-std::unique_ptr<OrderWalk> LaneOrder<Items>::Walk() const {
-  return std::make_unique<LaneWalk>(this);
-}
-
-template class LaneOrder<ItemList>;
-template class LaneOrder<GroupLane>;
 
 }  // namespace wq

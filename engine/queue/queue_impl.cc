@@ -98,9 +98,6 @@ void Queue::Impl::FreeKeys() {
   {
     const MutexLock lock(mu);
     freed_undrained = !Drained();
-    if (own_state != nullptr) {
-      own_state->EndWalks();
-    }
     state = EmptyState();
     freed = std::move(own_state);
     freed_history = std::move(history);

@@ -325,6 +325,8 @@ struct Queue::Impl final : Timer::Target, HistoryRecorder::Source {
   void ShowGauges();
   void HideGauges();
   QueueReading ReadGauges() const WQ_EXCLUDES(mu);
+  class LaneReading;
+  void ReadLanes(LaneReading* lanes) const WQ_EXCLUDES(mu);
 
   // --- Shutting down (queue_shut_down.cc) ---
 

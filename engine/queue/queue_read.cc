@@ -1,9 +1,12 @@
-// The readings of a Queue that take one hold of its lock: counts, one key, one cursor, and the
-// gauges of the metrics. queue_list.cc has the listings, queue_scan.cc the search.
+// The readings of a Queue that take one hold of its lock, or a few if it has very many lanes:
+// counts, one key, one cursor, and the gauges of the metrics. queue_list.cc has the listings,
+// queue_scan.cc the search.
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
+#include "engine/order/lane_counts.h"
 #include "engine/queue/queue_impl.h"
 #include "wq/clock.h"
 #include "wq/queue.h"
@@ -20,19 +23,75 @@ size_t Queue::Len() const {
   return impl_->Read([](const QueueState& state) { return state.Len(); });
 }
 
-QueueCounts Queue::Counts() const {
-  return impl_->Read([this](const QueueState& state) {
-    QueueCounts counts = state.Counts();
-    if (const std::optional<int64_t> due_us = state.NextDelayDue(); due_us.has_value()) {
-      counts.next_due_us = std::max<int64_t>(0, *due_us - impl_->clock->SteadyUs());
+// What the lanes hold, read in pieces.
+class Queue::Impl::LaneReading {
+ public:
+  LaneReading() { lanes_.reserve(kPieceLanes); }
+
+  // Under the queue's lock, again and again while it returns true.
+  bool Read(const QueueState& state) {
+    return state.ForEachLane(&place_, kPieceLanes, [this](Lane lane, const LaneItems& items) {
+      const int64_t added_us = items.Oldest().added_at_us;
+      oldest_us_ = std::min(oldest_us_.value_or(added_us), added_us);
+      lanes_.emplace_back(lane, items.size());
+    });
+  }
+  // Before the next Read, without the lock: room for what it appends.
+  void Grow() { lanes_.reserve(std::max(lanes_.size() + kPieceLanes, lanes_.capacity())); }
+
+  std::optional<int64_t> oldest_us() const { return oldest_us_; }
+  void Fill(QueueCounts* counts) {
+    std::sort(lanes_.begin(), lanes_.end());  // A lane is there once for each shard.
+    size_t last = 0;
+    for (size_t i = 1; i < lanes_.size(); ++i) {
+      if (lanes_[i].first == lanes_[last].first) {
+        lanes_[last].second += lanes_[i].second;
+      } else {
+        lanes_[++last] = lanes_[i];
+      }
     }
-    return counts;
+    lanes_.resize(std::min(lanes_.size(), last + 1));
+    counts->lanes = MostKeys(std::move(lanes_), &counts->other_lanes);
+  }
+
+ private:
+  static constexpr size_t kPieceLanes = 1000;
+  QueueState::LanePlace place_;
+  std::vector<std::pair<Lane, size_t>> lanes_;
+  std::optional<int64_t> oldest_us_;
+};
+
+// Reads the lanes that are left.
+void Queue::Impl::ReadLanes(LaneReading* lanes) const {
+  for (bool more = true; more;) {
+    lanes->Grow();
+    const MutexLock lock(mu);
+    more = lanes->Read(*state);
+  }
+}
+
+QueueCounts Queue::Counts() const {
+  Impl::LaneReading lanes;
+  bool more = false;
+  QueueCounts counts = impl_->Read([&](const QueueState& state) {
+    QueueCounts now = state.Counts();
+    if (const std::optional<int64_t> due_us = state.NextDelayDue(); due_us.has_value()) {
+      now.next_due_us = std::max<int64_t>(0, *due_us - impl_->clock->SteadyUs());
+    }
+    more = lanes.Read(state);
+    return now;
   });
+  if (more) {
+    impl_->ReadLanes(&lanes);
+  }
+  lanes.Fill(&counts);
+  return counts;
 }
 
 std::optional<int64_t> Queue::OldestAddedAtUs() const {
-  const MutexLock lock(impl_->mu);
-  return impl_->state->OldestAddedAtUs();
+  Impl::LaneReading lanes;
+  impl_->ReadLanes(&lanes);
+  return lanes.oldest_us();
 }
 
 // --- One key ---
@@ -92,12 +151,22 @@ void Queue::Impl::HideGauges() {
 // work while the store has failed. A due key is counted as delayed until the timer has fired it.
 QueueReading Queue::Impl::ReadGauges() const {
   const Time now = clock->Now();
-  const MutexLock lock(mu);
-  const int64_t oldest_us = state->OldestAddedAtUs().value_or(now.wall_us);
-  return {.counts = state->Counts(),
-          .unfinished_us = times.SumUs(now.steady_us),
-          .longest_us = times.LongestUs(now.steady_us),
-          .oldest_us = std::max<int64_t>(0, now.wall_us - oldest_us)};
+  LaneReading lanes;
+  QueueReading reading;
+  bool more = false;
+  {
+    const MutexLock lock(mu);
+    reading = {.counts = state->Counts(),
+               .unfinished_us = times.SumUs(now.steady_us),
+               .longest_us = times.LongestUs(now.steady_us)};
+    more = lanes.Read(*state);
+  }
+  if (more) {
+    ReadLanes(&lanes);
+  }
+  reading.oldest_us = std::max<int64_t>(0, now.wall_us - lanes.oldest_us().value_or(now.wall_us));
+  lanes.Fill(&reading.counts);
+  return reading;
 }
 
 }  // namespace wq

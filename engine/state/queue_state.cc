@@ -33,15 +33,9 @@ QueueState::QueueState(storage::QueueId id, const QueueOptions& options,
 
 void QueueState::MakeOrders() {
   for (uint32_t i = 0; i < shards_; ++i) {
-    orders_.push_back(MakeOrder(rules_, by_group_));
+    orders_.push_back(std::make_unique<LaneOrder>(rules_, by_group_));
   }
   busy_.resize(shards_);
-}
-
-void QueueState::EndWalks() {
-  for (const std::unique_ptr<OrderPolicy>& order : orders_) {
-    order->EndWalks();
-  }
 }
 
 // --- Add, Get, Done ---
@@ -229,8 +223,8 @@ void QueueState::Clean(Item* item) {
   DropIfIdle(item);
 }
 
-// The record of the item stays, with its sequence: so the result is that of a crash, with two
-// differences. A delay is merged as at an Add, and the record gets the time of an Add since Get.
+// The record of the item stays, with its sequence: after a crash its place is by its age. A delay
+// is merged as at an Add, and the record gets the time of an Add since Get.
 bool QueueState::PutBack(std::string_view key) noexcept {
   Item* item = items_.Find(key);
   if (item == nullptr || !item->processing()) {

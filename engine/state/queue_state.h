@@ -19,12 +19,13 @@
 //     item's lane and sequence; a delayed record exactly when it has a DelayEntry; a record in
 //     failures or quarantine exactly when it has a FailureEntry. So the disk is the image of
 //     memory;
-//   - sequences ascend and are never used twice; the items of a lane are queued in their order;
+//   - sequences ascend and are never used twice; the items of a lane are queued in their order,
+//     behind those that were put back;
 //   - a quarantined item is neither dirty nor delayed;
 //   - a delay began at due_us - delay_us, steady time;
 //   - at most one item of a shard is processing;
 //   - after a crash, an item that was processing is queued again before the items that were queued
-//     behind it in its lane: its pending record has the lower sequence. PutBack does the same.
+//     behind it in its lane: its pending record has the lower sequence.
 //
 // Thread-compatible: Queue calls it under its lock, with keys, lanes and delays that it has
 // checked.
@@ -182,10 +183,6 @@ class QueueState {
   // Appends a put of every record that should be on disk, each once, in no order.
   void AppendImage(storage::MutationBatch* batch) const;
 
-  // Puts all walks of WalkQueued at their ends. The state may be destroyed without the queue's lock
-  // then, beside those who still have one.
-  void EndWalks();
-
   // --- Readings ---
 
   bool HasLane(Lane lane) const { return orders_.front()->HasLane(lane); }
@@ -206,6 +203,7 @@ class QueueState {
   // Whether an Add of the key makes one more pending key.
   bool WouldBePending(std::string_view key) const;
 
+  bool fair() const { return rules_.fair; }  // The groups of a lane take turns.
   size_t Len() const { return queued_; }
   // The queued keys that neither a pause nor limits hold back. (A rate may let fewer of them go.)
   size_t Open() const;
@@ -220,10 +218,17 @@ class QueueState {
   // ended.
   uint64_t adds() const { return adds_; }
   uint64_t held_adds() const { return held_adds_; }
-  QueueCounts Counts() const;
-  // When the oldest among the first keys of all lanes was added, wall time. nullopt: no key is
-  // queued.
-  std::optional<int64_t> OldestAddedAtUs() const;
+  QueueCounts Counts() const;  // Without the lanes.
+
+  // Where a walk over the lanes of all shards goes on.
+  struct LanePlace {
+    size_t shard = 0;
+    std::optional<Lane> above = std::nullopt;  // The last lane that was visited.
+  };
+  // Calls visit(lane, items) for the next `max` lanes with keys at most. Returns whether there may
+  // be more. The lanes may change between two calls: one that stays is visited once.
+  bool ForEachLane(LanePlace* place, size_t max,
+                   const std::function<void(Lane, const LaneItems&)>& visit) const;
 
   // Calls visit(item) for the next items of a walk: see ItemTable::ForEachFrom. Bounded in time and
   // bytes.
@@ -239,11 +244,8 @@ class QueueState {
     return item == nullptr || item->idle() ? nullptr : item;
   }
 
-  // A walk over the queued items of a shard in hand-out order. nullptr: there is no such shard.
-  std::unique_ptr<OrderWalk> WalkQueued(size_t shard) const {
-    return shard < orders_.size() ? orders_[shard]->Walk() : nullptr;
-  }
-  // The queued items in hand-out order, shard by shard, until `visit` returns false. O(items).
+  // Calls visit(item) for the queued items in hand-out order, shard by shard, until it returns
+  // false. Item n costs O(log n) at most.
   void ForEachQueued(const std::function<bool(const Item&)>& visit) const;
   // Calls visit(item) for the quarantined items behind the key `after`, by key, until it returns
   // false.
@@ -372,7 +374,7 @@ class QueueState {
   void EndTurn(const Item& item);
   void EndWait(Group* group);
   size_t HeldBack() const;
-  OrderPolicy& OrderOf(const Item& item) { return *orders_[item.shard]; }
+  LaneOrder& OrderOf(const Item& item) { return *orders_[item.shard]; }
 
   storage::QueueStateRecord StateRecord() const;
   storage::PendingRecord PendingRecordOf(const Item& item, std::string* causes) const;
@@ -406,7 +408,7 @@ class QueueState {
   CauseTable causes_;
   HandOutLimits limits_;  // Points into groups_.
   bool by_group_;         // The orders are by group: see HandOutLimits::by_group.
-  std::vector<std::unique_ptr<OrderPolicy>> orders_;  // By shard: the items that are kQueued.
+  std::vector<std::unique_ptr<LaneOrder>> orders_;  // By shard: the items that are kQueued.
   std::vector<bool> busy_;  // By shard: one of its keys is processing. False without shards.
   DelayHeap delays_;        // The DelayEntry of every item that has one, but for resyncs,
   DelayHeap resyncs_;       // which are here.

@@ -8,7 +8,7 @@ namespace {
 // Its closed() has changed, or may have.
 void SettleTurns(const Group& group) {
   for (GroupTurn* turn = group.turns; turn != nullptr; turn = turn->next) {
-    turn->lane->Settle(turn);
+    turn->order->Settle(turn);
   }
 }
 
@@ -20,8 +20,8 @@ void QueueState::OrderByGroup() {
     return;
   }
   by_group_ = true;
-  for (std::unique_ptr<OrderPolicy>& order : orders_) {
-    std::unique_ptr<OrderPolicy> by_group = MakeOrder(rules_, by_group_);
+  for (std::unique_ptr<LaneOrder>& order : orders_) {
+    auto by_group = std::make_unique<LaneOrder>(rules_, by_group_);
     by_group->TakeOver(order.get());
     order = std::move(by_group);
   }

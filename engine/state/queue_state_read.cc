@@ -1,7 +1,5 @@
 // The part of QueueState that only reads: the state of a key, counts and listings.
 
-#include <algorithm>
-
 #include "engine/state/queue_state.h"
 
 namespace wq {
@@ -55,29 +53,34 @@ QueueCounts QueueState::Counts() const {
   counts.dones = dones_;
   counts.failures = failures_;
   counts.full = full_;
-  for (const auto& order : orders_) {
-    order->ForEachLane([&counts](Lane lane, size_t items) { counts.lanes[lane] += items; });
-  }
   return counts;
 }
 
-std::optional<int64_t> QueueState::OldestAddedAtUs() const {
-  std::optional<int64_t> oldest_us;
-  for (const auto& order : orders_) {
-    order->ForEachFront([&oldest_us](const Item& item) {
-      oldest_us = std::min(oldest_us.value_or(item.added_at_us), item.added_at_us);
-    });
+bool QueueState::ForEachLane(LanePlace* place, size_t max,
+                             const std::function<void(Lane, const LaneItems&)>& visit) const {
+  for (; place->shard < orders_.size(); ++place->shard, place->above.reset()) {
+    const bool ended =
+        orders_[place->shard]->ForEachLane(place->above, [&](Lane lane, const LaneItems& items) {
+          if (max == 0) {
+            return false;
+          }
+          --max;
+          place->above = lane;
+          visit(lane, items);
+          return true;
+        });
+    if (!ended) {
+      return true;
+    }
   }
-  return oldest_us;
+  return false;
 }
 
 void QueueState::ForEachQueued(const std::function<bool(const Item&)>& visit) const {
+  const auto each_lane = [&visit](Lane, const LaneItems& items) { return items.ForEach(visit); };
   for (const auto& order : orders_) {
-    const std::unique_ptr<OrderWalk> walk = order->Walk();
-    while (const Item* const item = walk->Next()) {
-      if (!visit(*item)) {
-        return;
-      }
+    if (!order->ForEachLane(std::nullopt, each_lane)) {
+      return;
     }
   }
 }

@@ -267,9 +267,11 @@ struct QueueOptions {
   // What another Add of a key that waits does to its lane. Default: kSetsLane.
   ReAdd re_add = ReAdd::kSetsLane;
 
-  // Prevents starvation: while a lower lane has keys, at least one of this many hand-outs is from a
-  // lower lane: the one whose first key has waited longest. 1 would never serve the highest lane
-  // and is InvalidArgument. Default: 0; higher lanes are served strictly first.
+  // Prevents starvation: while lanes below the highest have keys, one of this many hand-outs is of
+  // such a lane. They take turns: next is the first lane below the one that was served so the last
+  // time, and after the lowest the one below the highest. Only lanes with keys that limits do not
+  // hold back count. 1 would never serve the highest lane and is InvalidArgument. Default: 0;
+  // higher lanes are served strictly first.
   uint32_t starvation_bound = 0;
 
   // Computes the group of a key (a namespace, a tenant, the node a pod runs on), for Order::kFair,

@@ -71,10 +71,13 @@ struct QueueCounts {
   std::optional<int64_t> next_due_us;  // Until the next delay ends, resyncs left out; unset: none.
   size_t failing = 0;                  // Keys with a failure count, except quarantined keys.
   size_t quarantined = 0;
-  size_t resyncs = 0;            // Of those delayed: QueueOptions::resync.
-  size_t stuck = 0;              // Held for longer than QueueOptions::stuck_after.
-  size_t held_back = 0;          // Queued, but may not be handed out now, by the queue's limits.
-  std::map<Lane, size_t> lanes;  // Queued, by lane; lanes without a key are omitted.
+  size_t resyncs = 0;    // Of those delayed: QueueOptions::resync.
+  size_t stuck = 0;      // Held for longer than QueueOptions::stuck_after.
+  size_t held_back = 0;  // Queued, but may not be handed out now, by the queue's limits.
+  // Queued, by lane: of the kMaxCountedLanes lanes with the most keys. A lane without a key is left
+  // out.
+  std::map<Lane, size_t> lanes;
+  size_t other_lanes = 0;  // Queued in the lanes that are not in `lanes`.
   bool paused = false;
   // When the pause ends by itself, wall time in microseconds; 0: the queue is not paused, or until
   // Resume.
@@ -85,6 +88,9 @@ struct QueueCounts {
   uint64_t failures = 0;  // AddRateLimited counted a failure.
   uint64_t full = 0;      // An Add found the queue full: it waited, or was refused.
 };
+
+inline constexpr size_t kMaxCountedLanes = 100;
+inline constexpr size_t kMaxListed = 1000;  // Keys of Queue::List.
 
 // A queued key with its lane and group.
 struct QueuedKey {
@@ -229,17 +235,16 @@ class Queue {
   // StoreOptions::flush_interval. Works after ShutDown. NotProcessing: no worker holds the key.
   Status Done(std::string_view key);
 
-  // Gives back `key` undone: it is queued again, in the state in which a crash would leave it. It
-  // keeps its place by age, before the keys that were queued behind it in its lane, and no failure
-  // is counted. The order kFair serves its group next. What happened to the key since Get:
+  // Gives back `key` undone: it is queued again, at the front of its lane, and no failure is
+  // counted. The order kFair serves its group next. So keys that are given back newest first are
+  // handed out as if they had not been. What happened to the key since Get:
   //   added again   one hand-out, in the lane that the Adds since Get have set.
   //   delayed       the delay stays; under merge_delays it is cancelled, as by an Add.
   //   quarantined   the key stays in quarantine and is not queued.
   //   deleted       it is queued again.
-  // After ShutDown the key is queued as well; after Stop it stays in the store. Costs O(1) for keys
-  // that are given back newest first; otherwise it passes the keys between the place of `key` and
-  // the nearer end of its lane. Writes at most what Done would, and mostly nothing. NotProcessing:
-  // no worker holds the key.
+  // After ShutDown the key is queued as well; after Stop it stays in the store. After a crash its
+  // place is by its age: before the keys that were queued behind it in its lane. Writes at most
+  // what Done would, and mostly nothing. NotProcessing: no worker holds the key.
   Status PutBack(std::string_view key);
 
   // Notes in the store's history (history.h) who has got these keys, which the caller has just
@@ -316,24 +321,24 @@ class Queue {
   // --- Reading ---
 
   size_t Len() const;  // Queued keys only.
+  // All of one instant; but of more than a thousand lanes, `lanes` is counted in pieces, while the
+  // queue goes on.
   QueueCounts Counts() const;
   // When the key was added that has been queued longest, wall time in microseconds; nullopt: none
   // is queued. Fires nothing that is due, so it never waits for the disk.
   std::optional<int64_t> OldestAddedAtUs() const;
-  // Returns the queued keys in the order in which they would be handed out, from `offset`, at most
-  // `limit`. (Starvation bounds are not predicted.) The queue goes on meanwhile, as during Scan. A
-  // key that stays in its place during the whole call is returned; one that comes, goes or moves
-  // is or is not. Costs O(offset + limit).
-  std::vector<QueuedKey> List(size_t offset, size_t limit) const;
-  // The same by pages, and appended to *keys. *page is empty for the first page; a call sets it to
-  // what the next one takes, or clears it if there were less than `limit` keys. A page costs
-  // O(offset + limit), and in a queue whose order is by group O(the pages before). InvalidArgument:
-  // *page is not what a call has set.
-  Status ListPage(size_t offset, size_t limit, std::string* page,
-                  std::vector<QueuedKey>* keys) const;
-  // Counts the keys that would be handed out before `key`. NotFound: it is not queued, or not among
-  // the first `max_counted` keys. Costs as List of so many.
-  Status PositionOf(std::string_view key, size_t* position, size_t max_counted = SIZE_MAX) const;
+  // Returns the first queued keys in the order in which they would be handed out, all of one
+  // instant: at most `limit` and at most kMaxListed, and no more once their bytes are 256 KiB.
+  // Limits and the starvation bound are not predicted; of a queue with shards they come shard by
+  // shard. To find others, see Scan.
+  std::vector<QueuedKey> List(size_t limit = kMaxListed) const;
+  // Counts the queued keys that are before `key` in its shard: those of higher lanes, and those of
+  // its lane that came before it. Limits and the starvation bound are not predicted, and a key that
+  // was given back counts by its age. With Order::kFair, of its lane: those of its group that came
+  // before it, and as many of each other group, if it has so many. The queue goes on meanwhile, as
+  // during Scan: a key that stays is counted if it is before the place that `key` had at the begin
+  // of the call. Costs O(all keys). NotFound: `key` was not queued then.
+  Status PositionOf(std::string_view key, size_t* position) const;
 
   // Calls `visit` with every key of which the queue knows anything, in no order, until it returns
   // false. The queue goes on meanwhile: its lock is taken for some ten microseconds

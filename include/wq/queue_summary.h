@@ -39,7 +39,6 @@ struct GroupDepth {
 };
 
 // Bounds of the memory of a QueueSummary.
-inline constexpr size_t kMaxSummaryLanes = 10'000;
 inline constexpr size_t kMaxSummaryGroups = 10'000;
 inline constexpr size_t kMaxSummaryCursors = 1'000;
 
@@ -77,8 +76,8 @@ struct Histogram {
 struct QueueSummary {
   std::string name;
   uint64_t pending = 0;
-  // Pending keys by lane, in hand-out order: at most kMaxSummaryLanes lanes. other_lanes counts the
-  // pending keys of the other lanes.
+  // Pending keys by lane, highest first: of the kMaxCountedLanes lanes with the most keys, among
+  // the first 10 000 that are read. other_lanes counts the pending keys of the other lanes.
   std::map<Lane, uint64_t, std::greater<>> lanes;
   uint64_t other_lanes = 0;
   uint64_t delayed = 0;

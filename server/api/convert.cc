@@ -94,6 +94,7 @@ void ToCounts(const QueueCounts& counts, bool shutting_down, v1::QueueCounts* me
   for (const auto& [lane, keys] : counts.lanes) {
     (*message->mutable_lanes())[lane] = keys;
   }
+  message->set_other_lanes(counts.other_lanes);
   message->set_paused(counts.paused);
   message->set_shutting_down(shutting_down);
   message->set_adds(counts.adds);
@@ -116,6 +117,7 @@ void FromCounts(const v1::QueueCounts& message, QueueCounts* counts, bool* shutt
              .stuck = message.stuck(),
              .held_back = message.held_back(),
              .lanes = {},
+             .other_lanes = message.other_lanes(),
              .paused = message.paused(),
              .adds = message.adds(),
              .dones = message.dones(),

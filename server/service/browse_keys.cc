@@ -19,7 +19,6 @@
 namespace wq {
 namespace {
 
-constexpr size_t kMaxPosition = 10'000;
 constexpr uint32_t kDefaultGroups = 100;
 constexpr size_t kMaxExampleBytes = size_t{1} << 20;  // Of all examples of an answer.
 
@@ -69,9 +68,11 @@ Status Search(const BrowseAccess& browse, const Caller& caller, const v1::Search
 // What only the process knows that has the queue in memory.
 void DescribeLive(Queue* queue, WorkHub* hub, const std::string& key,
                   v1::GetKeyResponse* response) {
-  size_t position = 0;
-  if (queue->PositionOf(key, &position, kMaxPosition).ok()) {
-    response->set_position(position);
+  const std::vector<QueuedKey> first = queue->List();
+  const auto at = std::find_if(first.begin(), first.end(),
+                               [&key](const QueuedKey& queued) { return queued.key == key; });
+  if (at != first.end()) {
+    response->set_position(static_cast<uint64_t>(at - first.begin()));
   }
   hub->FindHolder(queue, key, response);
   response->set_queue_paused(queue->Counts().paused);

@@ -43,6 +43,7 @@ void ToRow(const QueueSummary& summary, int64_t now_us, v1::GetOverviewResponse:
   for (const auto& [lane, keys] : summary.lanes) {
     (*counts->mutable_lanes())[lane] = keys;
   }
+  counts->set_other_lanes(summary.other_lanes);
   if (summary.next_ready_at_us.has_value()) {
     counts->set_next_due_us(std::max<int64_t>(0, *summary.next_ready_at_us - now_us));
   }

@@ -45,7 +45,7 @@ TEST_F(CallbackTest, AnExceptionOfACallbackDoesNotReachTheCaller) {
   };
   OpenQueue();
   ASSERT_EQ(Add("k"), WQ_OK);
-  EXPECT_EQ(wq_queue_list(queue_, 0, 1, visit, nullptr, &error_), WQ_INTERNAL);
+  EXPECT_EQ(wq_queue_list(queue_, 1, visit, nullptr, &error_), WQ_INTERNAL);
   EXPECT_STREQ(error_.message, "from a callback");
   EXPECT_EQ(Get(), "k");
 }
@@ -62,7 +62,7 @@ TEST_F(CallbackTest, TheGroupOfAKeyIsCut) {
   ASSERT_EQ(Add("b"), WQ_OK);
   std::vector<size_t> sizes;
   ASSERT_EQ(wq_queue_list(
-                queue_, 0, 10,
+                queue_, 10,
                 [](void* arg, const wq_queued_key* key) {
                   static_cast<std::vector<size_t>*>(arg)->push_back(key->group_size);
                   return 1;
@@ -86,7 +86,7 @@ TEST_F(CallbackTest, ACallbackCannotCloseOrFree) {
   };
   OpenQueue();
   ASSERT_EQ(Add("a"), WQ_OK);
-  ASSERT_EQ(wq_queue_list(queue_, 0, 1, visit, &arg, &error_), WQ_OK);
+  ASSERT_EQ(wq_queue_list(queue_, 1, visit, &arg, &error_), WQ_OK);
   EXPECT_EQ(arg.close, WQ_INVALID_ARGUMENT);
   EXPECT_EQ(arg.free, WQ_INVALID_ARGUMENT);
   EXPECT_EQ(Get(), "a");

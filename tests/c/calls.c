@@ -251,7 +251,7 @@ static void lanes_and_readings(wq_queue queue) {
   size_t position = 0;
   OK(wq_queue_add(queue, "slow", 4, &slow, NULL, &error));
   OK(add(queue, "fast"));
-  OK(wq_queue_list(queue, 0, 10, note_queued, text, &error));
+  OK(wq_queue_list(queue, 10, note_queued, text, &error));
   EXPECT(strcmp(text, "fast slow") == 0);
   text[0] = '\0';
   OK(wq_queue_lanes(queue, note_lane, text, &error));

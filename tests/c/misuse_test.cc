@@ -80,7 +80,7 @@ std::vector<std::function<wq_code(wq_queue)>> QueueCalls(bool good) {
       [=](wq_queue q) { return wq_queue_len(q, good ? &size : nullptr, nullptr); },
       [=](wq_queue q) { return wq_queue_counts(q, good ? &counts : nullptr, nullptr); },
       [=](wq_queue q) { return wq_queue_lanes(q, lane, nullptr, nullptr); },
-      [=](wq_queue q) { return wq_queue_list(q, 0, 1, queued, nullptr, nullptr); },
+      [=](wq_queue q) { return wq_queue_list(q, 1, queued, nullptr, nullptr); },
       [=](wq_queue q) { return wq_queue_position_of(q, "k", 1, good ? &size : nullptr, nullptr); },
       [=](wq_queue q) { return wq_queue_quarantined(q, quarantined, nullptr, nullptr); },
       [=](wq_queue q) { return wq_queue_cursors(q, cursor, nullptr, nullptr); },

@@ -53,9 +53,12 @@ TEST(MemoryTest, AnOwnerWithoutMemoryLosesNothingThatWasAcknowledged) {
     }
     ASSERT_TRUE(opened.ok()) << opened.ToString();
     std::set<std::string> found;
-    for (const QueuedKey& queued : queue->List(0, queue->Len())) {
-      found.insert(queued.key.substr(0, queued.key.find(':')));
-    }
+    ASSERT_TRUE(queue
+                    ->Scan([&found](const KeyInfo& key) {
+                      found.emplace(key.key.substr(0, key.key.find(':')));
+                      return true;
+                    })
+                    .ok());
     std::istringstream acknowledged(child.output());
     size_t count = 0;
     for (std::string number; std::getline(acknowledged, number); ++count) {

@@ -275,7 +275,7 @@ class Caller {
         Check(wq_queue_erase_cursor(queue, "cursor", &error_));
         break;
       case 9:
-        Check(wq_queue_list(queue, in_.Byte(), in_.Number(), VisitKey, this, &error_));
+        Check(wq_queue_list(queue, in_.Number(), VisitKey, this, &error_));
         break;
       case 10:
         Check(wq_queue_shut_down_with_drain(queue, Timeout(), &error_));

@@ -295,11 +295,14 @@ class Services {
       }
     }
     WQ_CHECK(held == counts.processing, "the workers hold another number of keys");
-    const std::vector<QueuedKey> queued = queue.List(0, SIZE_MAX);
-    WQ_CHECK(queued.size() == counts.queued, "another number of queued keys");
-    for (const QueuedKey& one : queued) {
-      WQ_CHECK(keys.insert(one.key).second, "a queued key is held, or queued twice");
-    }
+    size_t queued = 0;
+    const Status scanned = queue.Scan([&](const KeyInfo& one) {
+      queued += one.queued ? 1 : 0;
+      WQ_CHECK(!one.queued || keys.insert(std::string(one.key)).second,
+               "a queued key is held, or queued twice");
+      return true;
+    });
+    WQ_CHECK(scanned.ok() && queued == counts.queued, "another number of queued keys");
     const std::vector<QuarantinedKey> quarantined = queue.Quarantined();
     WQ_CHECK(quarantined.size() == counts.quarantined, "another number of quarantined keys");
     for (const QuarantinedKey& one : quarantined) {

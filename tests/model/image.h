@@ -20,8 +20,7 @@ struct Image {
     std::string key;
     Lane lane = 0;
     std::string group;
-    // How many of the queue's pending keys were queued before it, over all lanes. It matters for
-    // the starvation bound, which serves the oldest among the first keys of the lower lanes.
+    // How many of the queue's pending keys were queued before it, over all lanes.
     uint64_t age = 0;
     std::vector<std::string> reasons = {};
     bool operator==(const Pending&) const = default;

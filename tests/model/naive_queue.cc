@@ -229,7 +229,7 @@ std::string NaiveQueue::MakeDirty(const std::string& name, Lane lane, bool reaso
     Dequeue(name);
     key.queued = true;
     key.lane = lane;
-    key.place = ++last_place_;
+    key.QueueAt(++last_place_);
     TakeTurn(name);
     Write(&key);
   }
@@ -501,7 +501,7 @@ void NaiveQueue::Enqueue(const std::string& name, Lane lane) {
   Key& key = keys_[name];
   key.queued = true;
   key.lane = lane;
-  key.place = ++last_place_;
+  key.QueueAt(++last_place_);
   Write(&key);
   TakeTurn(name);
 }
@@ -528,13 +528,13 @@ void NaiveQueue::Dequeue(const std::string& name) {
   }
 }
 
-// The key that was queued first among the matching queued keys of the shard.
+// The first among the matching queued keys of the shard.
 NaiveQueue::Entry* NaiveQueue::Oldest(uint32_t shard,
                                       const std::function<bool(const Key&)>& matches) {
   Entry* oldest = nullptr;
   for (Entry& entry : keys_) {
     if (entry.second.queued && ShardOf(entry.first) == shard && matches(entry.second) &&
-        (oldest == nullptr || entry.second.place < oldest->second.place)) {
+        (oldest == nullptr || entry.second.rank < oldest->second.rank)) {
       oldest = &entry;
     }
   }
@@ -580,9 +580,15 @@ NaiveQueue::Entry* NaiveQueue::Next(uint32_t shard) {
   if (options_.starvation_bound > 0 && fronts.size() > 1) {
     if (++passed_[shard] >= options_.starvation_bound) {
       passed_[shard] = 0;
-      return *std::min_element(
-          fronts.begin() + 1, fronts.end(),
-          [](const Entry* a, const Entry* b) { return a->second.place < b->second.place; });
+      auto next = fronts.begin() + 1;
+      if (const auto last = lower_.find(shard); last != lower_.end()) {
+        next = std::find_if(next, fronts.end(), [&last](const Entry* front) {
+          return front->second.lane < last->second;
+        });
+      }
+      next = next == fronts.end() ? fronts.begin() + 1 : next;
+      lower_[shard] = (*next)->second.lane;
+      return *next;
     }
   } else {
     passed_[shard] = 0;
@@ -655,7 +661,7 @@ std::string NaiveQueue::TryGet(uint32_t shard, uint64_t limit) {
   return text.empty() ? "none" : text;
 }
 
-// The key keeps its place, and its group is served next.
+// The key goes to the front of its lane, and its group is served next.
 std::string NaiveQueue::PutBack(const std::string& name, bool behind) {
   Key& key = keys_[name];
   if (!key.processing) {
@@ -690,6 +696,7 @@ std::string NaiveQueue::PutBack(const std::string& name, bool behind) {
     Write(&key);
   }
   key.queued = true;
+  key.rank = -++given_back_;
   const uint32_t shard = ShardOf(name);
   LaneTime& times = TimeOf(shard, key.lane);
   turns_.erase({shard, key.lane, key.group});

@@ -69,6 +69,7 @@ class NaiveQueue final : public Subject {
     Lane stored_lane = 0;  // As in its quarantine record.
     std::string group = {};
     uint64_t place = 0;  // Larger for a key that was queued later.
+    int64_t rank = 0;    // Its place in the order; that of a key that was given back is negative.
     std::optional<Delay> delay = std::nullopt;
     uint64_t failures = 0;
     uint64_t deaths = 0;        // Of its workers, in a row.
@@ -81,6 +82,7 @@ class NaiveQueue final : public Subject {
     std::vector<std::string> held_reasons = {};
     std::vector<std::string> delay_reasons = {};
 
+    void QueueAt(uint64_t at) { rank = static_cast<int64_t>(place = at); }
     bool Dirty() const { return queued || again; }
     bool Delayed() const { return delay && !delay->resync; }
     bool Known() const { return queued || processing || quarantined || delay.has_value(); }
@@ -181,6 +183,7 @@ class NaiveQueue final : public Subject {
   std::map<std::pair<uint32_t, Lane>, LaneTime> lane_times_;
   std::map<std::string, Flow> flows_;
   std::map<uint32_t, uint32_t> passed_;  // By shard: see starvation_bound.
+  std::map<uint32_t, Lane> lower_;       // By shard: the lane that it has served last.
   bool paused_ = false;
   std::optional<int64_t> pause_ends_us_ = std::nullopt;  // Wall time.
   int64_t paused_for_us_ = 0;
@@ -191,6 +194,7 @@ class NaiveQueue final : public Subject {
   int64_t next_round_us_ = 0;
   uint64_t limiter_calls_ = 0;  // As saved by RealQueue's limiter.
   uint64_t last_place_ = 0;
+  int64_t given_back_ = 0;
   uint64_t calls_ = 0;
   uint64_t stands_on_ = 0;
   int64_t steady_us_ = 0;

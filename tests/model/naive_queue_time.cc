@@ -68,9 +68,11 @@ void NaiveQueue::RecoverDelay(Delay* delay) const {
 void NaiveQueue::Recover() {
   calls_ = 0;
   passed_.clear();
+  lower_.clear();
   turns_.clear();
   lane_times_.clear();
   for (auto& [name, key] : keys_) {
+    key.QueueAt(key.place);
     key.queued = (key.queued || key.processing) && !key.quarantined;
     key.processing = key.again = key.deleted = false;
     key.deaths = 0;
@@ -146,7 +148,7 @@ void NaiveQueue::MoveToLanes(const std::vector<const Entry*>& pending) {
     Key& key = keys_[entry->first];
     if (!HasLane(key.lane)) {
       key.lane = kFastLane;
-      key.place = ++last_place_;
+      key.QueueAt(++last_place_);
       TakeTurn(entry->first);
     }
   }

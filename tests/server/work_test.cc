@@ -50,7 +50,7 @@ class WorkTest : public testing::Test, protected ServerFixture {
   }
   std::vector<std::string> Queued() const {
     std::vector<std::string> keys;
-    for (const QueuedKey& key : pods_->List(0, 100)) {
+    for (const QueuedKey& key : pods_->List(100)) {
       keys.push_back(key.key);
     }
     return keys;

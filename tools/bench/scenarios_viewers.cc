@@ -24,13 +24,9 @@ constexpr size_t kAdders = 2;
 void ReadOnce(Queue* queue, size_t kind, std::string* page) {
   switch (kind) {
     case 0:
-      queue->List(9000, 1000);
+    case 1:
+      queue->List();
       break;
-    case 1: {
-      std::vector<QueuedKey> keys;
-      Require(queue->ListPage(0, 1000, page, &keys), "ListPage");
-      break;
-    }
     case 2: {
       const std::vector<QuarantinedKey> keys = queue->Quarantined(*page, 0, 1000);
       *page = keys.empty() ? std::string() : keys.back().key;
@@ -43,7 +39,7 @@ void ReadOnce(Queue* queue, size_t kind, std::string* page) {
     case 5: {
       size_t position = 0;
       Require(queue->Inspect("viewed", [](const KeyInfo&) {}), "Inspect");
-      static_cast<void>(queue->PositionOf("viewed", &position, 10'000));
+      static_cast<void>(queue->PositionOf("viewed", &position));
       break;
     }
     case 6:  // As the page's events and the metrics do.

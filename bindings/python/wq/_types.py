@@ -147,6 +147,7 @@ class Counts:
     full: int  # A total, as the three before: adds that found the queue full.
     held_back: int = 0  # Queued, but held back by the limits on hand-outs.
     resyncs: int = 0  # Of those delayed: they wait for their resync.
+    other_lanes: int = 0  # Queued, but not in `lanes`, which has the 100 with the most keys.
 
 
 @dataclass(frozen=True)
@@ -294,6 +295,7 @@ def counts_of(response: types_pb2.QueueCounts) -> Counts:
         full=response.full,
         held_back=response.held_back,
         resyncs=response.resyncs,
+        other_lanes=response.other_lanes,
     )
 
 

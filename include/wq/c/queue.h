@@ -194,11 +194,13 @@ typedef struct wq_counts {
 WQ_EXPORT wq_code wq_queue_len(wq_queue queue, size_t* queued, wq_error* error);
 WQ_EXPORT wq_code wq_queue_counts(wq_queue queue, wq_counts* counts, wq_error* error);
 
-// The number of queued keys by lane, highest lane first; lanes without a key are left out.
+// The number of queued keys by lane, highest lane first, of the 100 lanes with the most keys. Lanes
+// without a key are left out.
 typedef int32_t (*wq_visit_lane)(void* arg, int32_t lane, size_t queued);
 WQ_EXPORT wq_code wq_queue_lanes(wq_queue queue, wq_visit_lane visit, void* arg, wq_error* error);
 
-// The queued keys in the order of handing out: at most `limit` of them, from `offset` on.
+// The first queued keys in the order of handing out: at most `limit`, at most 1000, and no more
+// when their bytes are 256 KiB.
 typedef struct wq_queued_key {
   const char* key;
   size_t key_size;
@@ -207,9 +209,10 @@ typedef struct wq_queued_key {
   size_t group_size;  // 0: none.
 } wq_queued_key;
 typedef int32_t (*wq_visit_queued)(void* arg, const wq_queued_key* key);
-WQ_EXPORT wq_code wq_queue_list(wq_queue queue, size_t offset, size_t limit, wq_visit_queued visit,
-                                void* arg, wq_error* error);
-// The number of keys that would be handed out before this key. WQ_NOT_FOUND: it is not queued.
+WQ_EXPORT wq_code wq_queue_list(wq_queue queue, size_t limit, wq_visit_queued visit, void* arg,
+                                wq_error* error);
+// The number of keys that would be handed out before this key: see Queue::PositionOf. Takes time in
+// proportion to all keys. WQ_NOT_FOUND: it is not queued.
 WQ_EXPORT wq_code wq_queue_position_of(wq_queue queue, const char* key, size_t key_size,
                                        size_t* position, wq_error* error);
 

@@ -156,14 +156,17 @@ TEST_F(StoreViewTest, BeyondTheBoundTheDeepestGroupIsStillFoundAndTheErrorIsRepo
 }
 
 TEST_F(StoreViewTest, KeysOfTooManyLanesAreCountedTogether) {
-  for (uint64_t i = 0; i < kMaxSummaryLanes + 5; ++i) {
+  constexpr uint64_t kLanes = 10'005;  // More than are counted each.
+  for (uint64_t i = 0; i < kLanes; ++i) {
     Pending("k" + std::to_string(i), i + 1, static_cast<Lane>(i));
   }
+  Pending("more", kLanes + 1, 7);
   View();
   const QueueSummary summary = Summary();
-  EXPECT_EQ(summary.pending, kMaxSummaryLanes + 5);
-  EXPECT_EQ(summary.lanes.size(), kMaxSummaryLanes);
-  EXPECT_EQ(summary.other_lanes, 5U);
+  EXPECT_EQ(summary.pending, kLanes + 1);
+  EXPECT_EQ(summary.lanes.size(), kMaxCountedLanes);
+  EXPECT_EQ(summary.lanes.at(7), 2U);
+  EXPECT_EQ(summary.other_lanes, kLanes - kMaxCountedLanes);
 }
 
 TEST_F(StoreViewTest, SummaryHasTheSizesOfTheCursorsButNotOfTooMany) {

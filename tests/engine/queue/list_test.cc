@@ -1,11 +1,8 @@
-// The listings of a queue that goes on meanwhile: pages of queued keys, of quarantined keys, of
-// limits and cursors.
+// The listings of a queue that goes on meanwhile: its first keys, the place of one, its lanes,
+// quarantined keys and cursors.
 
-#include <algorithm>
 #include <atomic>
-#include <functional>
 #include <map>
-#include <random>
 #include <string>
 #include <thread>
 #include <vector>
@@ -14,7 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/engine/queue/queue_fixture.h"
-#include "tests/support/environment.h"
+#include "wq/internal/set_limits.h"
 #include "wq/queue.h"
 
 namespace wq {
@@ -52,118 +49,58 @@ class ListTest : public QueueTest, public ::testing::WithParamInterface<ListCase
       ASSERT_TRUE(queue_->Add("key-" + std::to_string(i), add).ok());
     }
   }
-  std::vector<std::string> All() const { return KeysOf(queue_->List(0, SIZE_MAX)); }
-  // By pages. `between` is called after each page.
-  std::vector<std::string> Paged(
-      size_t limit, const std::function<void()>& between = [] {}) const {
-    std::vector<QueuedKey> keys;
-    std::string page;
-    do {
-      const Status s = queue_->ListPage(0, limit, &page, &keys);
-      EXPECT_TRUE(s.ok()) << s.ToString();
-      between();
-    } while (!page.empty());
-    return KeysOf(keys);
-  }
 };
 
-TEST_P(ListTest, PagesAreTheWholeList) {
-  AddKeys(3000);
-  const std::vector<std::string> all = All();
-  ASSERT_THAT(all, SizeIs(3000));
-  EXPECT_EQ(Paged(1000), all);  // The last page is full, and one more is empty.
-  EXPECT_EQ(Paged(77), all);
-  std::vector<QueuedKey> keys;
-  std::string page;
-  ASSERT_TRUE(queue_->ListPage(700, 50, &page, &keys).ok());
-  EXPECT_THAT(KeysOf(keys), ElementsAreArray(all.begin() + 700, all.begin() + 750));
-  keys.clear();
-  ASSERT_TRUE(queue_->ListPage(0, 50, &page, &keys).ok());
-  EXPECT_THAT(KeysOf(keys), ElementsAreArray(all.begin() + 750, all.begin() + 800));
-  EXPECT_THAT(KeysOf(queue_->List(2990, 100)), ElementsAreArray(all.begin() + 2990, all.end()));
-  EXPECT_THAT(queue_->List(3000, 100), IsEmpty());
-}
-
+// The keys that are handed out are those of the list before, and they are where it says.
 TEST_P(ListTest, IsTheOrderOfTheHandOuts) {
+  AddKeys(1500);
+  const std::vector<std::string> listed = KeysOf(queue_->List());
+  ASSERT_THAT(listed, SizeIs(kMaxListed));
+  EXPECT_THAT(KeysOf(queue_->List(7)), ElementsAreArray(listed.begin(), listed.begin() + 7));
   if (GetParam().options.shards > 0) {
-    GTEST_SKIP() << "a worker has its own shards";
+    return;  // A worker has its own shards.
   }
-  AddKeys(1000);
-  const std::vector<std::string> all = All();
+  for (size_t i = 0; i < listed.size(); i += 100) {
+    size_t position = 0;
+    ASSERT_TRUE(queue_->PositionOf(listed[i], &position).ok());
+    if (GetParam().options.order != Order::kFair) {
+      EXPECT_EQ(position, i);
+    }
+  }
   std::vector<std::string> got;
-  for (size_t i = 0; i < all.size(); ++i) {
+  while (got.size() < listed.size()) {
     got.push_back(Get());
     ASSERT_TRUE(queue_->Done(got.back()).ok());
   }
-  EXPECT_EQ(got, all);
+  EXPECT_EQ(got, listed);
 }
 
-// What stays is on exactly one page, in the order in which it is queued, whatever goes between two
-// pages: the last key of a page, too.
-TEST_P(ListTest, KeysThatStayAreListedOnceWhileOthersGo) {
-  if (GetParam().options.order == Order::kFair ||
-      GetParam().options.group_limits.max_processing > 1) {
-    GTEST_SKIP() << "such a page is found by its number";
-  }
-  AddKeys(2000);
-  const std::vector<std::string> all = All();
-  const auto stays = [](const std::string& key) { return key.back() >= '5'; };
-  std::vector<std::string> rest = all;
-  std::erase_if(rest, [&](const std::string& key) { return !stays(key); });
-  size_t next = 0;
-  std::vector<std::string> paged = Paged(100, [&] {
-    for (size_t i = 0; i < 100 && next < all.size(); ++i, ++next) {
-      if (!stays(all[next])) {
-        EXPECT_TRUE(queue_->Remove(all[next]).ok());
-      }
-    }
-  });
-  std::erase_if(paged, [&](const std::string& key) { return !stays(key); });
-  EXPECT_EQ(paged, rest);
-}
-
-// The same with threads that remove and add keys during one List.
-TEST_P(ListTest, KeysThatStayAreListedWhileThreadsChangeOthers) {
-  const uint64_t seed = support::Seed();
-  SCOPED_TRACE("seed " + std::to_string(seed));
+// A key that stays has its place, whatever comes behind it and whatever limits are set.
+TEST_P(ListTest, APlaceIsFoundWhileTheQueueGoesOn) {
   AddKeys(4000);
-  const auto stays = [](const std::string& key) { return key.back() >= '5'; };
-  std::vector<std::string> rest = All();
-  std::erase_if(rest, [&](const std::string& key) { return !stays(key); });
-  std::sort(rest.begin(), rest.end());
+  size_t position = 0;
+  ASSERT_TRUE(queue_->PositionOf("key-2000", &position).ok());
+  const std::vector<std::string> listed = KeysOf(queue_->List());
   std::atomic<bool> stop = false;
   std::thread changes([&] {
-    std::mt19937_64 random(seed);
-    while (!stop) {
-      const uint64_t i = random() % 4000;
-      const std::string key = "key-" + std::to_string(i);
-      if (stays(key)) {
-        continue;
-      }
-      AddOptions add;
-      const std::string group = "group " + std::to_string(random() % 40);
-      add.group = group;
-      const Status s = random() % 2 == 0 ? queue_->Add(key, add) : queue_->Remove(key);
-      EXPECT_TRUE(s.ok() || s.code() == StatusCode::kNotFound) << s.ToString();
+    for (int i = 0; !stop; ++i) {
+      const uint32_t most = 1000U + static_cast<uint32_t>(i % 2);
+      EXPECT_TRUE(SetLimits(queue_, {}, {.max_processing = most}).ok());
+      const std::string key = "later-" + std::to_string(i % 5000);
+      EXPECT_TRUE(queue_->Add(key, {.lane = kSlowLane}).ok());
     }
   });
-  for (int run = 0; run < 30; ++run) {
-    std::vector<std::string> listed = All();
-    std::erase_if(listed, [&](const std::string& key) { return !stays(key); });
-    std::sort(listed.begin(), listed.end());
-    EXPECT_EQ(listed, rest);
+  for (int run = 0; run < 50; ++run) {
+    size_t again = 0;
+    const Status s = queue_->PositionOf("key-2000", &again);
+    EXPECT_TRUE(s.ok()) << s.ToString();
+    EXPECT_EQ(again, position);
+    if (GetParam().options.shards == 0) {
+      EXPECT_EQ(KeysOf(queue_->List()), listed);
+    }
   }
   stop = true;
   changes.join();
-}
-
-TEST_P(ListTest, RefusesAPageThatItHasNotMade) {
-  AddKeys(10);
-  std::vector<QueuedKey> keys;
-  std::string page = "short";
-  EXPECT_EQ(queue_->ListPage(0, 5, &page, &keys).code(), StatusCode::kInvalidArgument);
-  page = std::string(24, '\xff') + "key-1";  // Behind every key.
-  EXPECT_TRUE(queue_->ListPage(0, 5, &page, &keys).ok());
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -178,6 +115,69 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& info) { return info.param.name; });
 
 class ListingTest : public QueueTest {};
+
+TEST_F(ListingTest, ALongListEndsByItsBytes) {
+  CloseAndOpen({.max_key_bytes = kMaxKeyBytes});
+  for (int i = 100; i < 400; ++i) {
+    Add(std::to_string(i) + std::string(kMaxKeyBytes - 3, 'k'));
+  }
+  EXPECT_THAT(queue_->List(), SizeIs((size_t{256} << 10) / kMaxKeyBytes));
+}
+
+// In a lane the groups take turns: as many of each other group are before a key as of its own.
+TEST_F(ListingTest, APositionInAFairOrderIsThatOfItsGroupsTurn) {
+  CloseAndOpen({.order = Order::kFair});
+  for (int i = 0; i < 100; ++i) {
+    for (const char* group : {"a", "b"}) {
+      AddOptions add;
+      const std::string name = group;
+      add.group = name;
+      ASSERT_TRUE(queue_->Add(name + std::to_string(i), add).ok());
+    }
+  }
+  AddOptions alone;
+  alone.group = "c";
+  ASSERT_TRUE(queue_->Add("c0", alone).ok());
+  ASSERT_TRUE(queue_->Add("c1", alone).ok());
+  const auto position = [this](const char* key) {
+    size_t before = 0;
+    EXPECT_TRUE(queue_->PositionOf(key, &before).ok());
+    return before;
+  };
+  EXPECT_EQ(position("c0"), 0U);
+  EXPECT_EQ(position("c1"), 3U);
+  EXPECT_EQ(position("b50"), 50U + 50 + 2);
+}
+
+TEST_F(ListingTest, TheLanesWithTheMostKeysAreCountedEach) {
+  for (const uint32_t shards : {0U, 3U}) {
+    CloseAndOpen({.order = Order::kPriorities, .shards = shards});
+    const auto add = [this](const std::string& key, Lane lane) {
+      ASSERT_TRUE(queue_->Add(key, {.lane = lane}).ok());
+    };
+    for (Lane lane = 0; lane < 2500; ++lane) {
+      add(std::to_string(lane), lane);
+    }
+    for (int i = 0; i < 10; ++i) {
+      add("many " + std::to_string(i), -7);
+    }
+    const QueueCounts counts = queue_->Counts();
+    EXPECT_THAT(counts.lanes, SizeIs(kMaxCountedLanes));
+    EXPECT_EQ(counts.lanes.at(-7), 10U);
+    EXPECT_EQ(counts.lanes.at(2499), 1U);
+    EXPECT_EQ(counts.other_lanes, 2510U - 10 - 99);
+    std::vector<HeldKey> all;
+    if (shards == 0) {
+      ASSERT_TRUE(queue_->TryGet(SIZE_MAX, &all).ok());
+      EXPECT_THAT(all, SizeIs(2510));
+      EXPECT_THAT(queue_->Counts().lanes, IsEmpty());
+      EXPECT_EQ(queue_->Counts().other_lanes, 0U);
+    }
+    for (const HeldKey& key : all) {
+      ASSERT_TRUE(queue_->Done(key.key).ok());
+    }
+  }
+}
 
 TEST_F(ListingTest, QuarantinedKeysByPage) {
   for (const char* key : {"c", "a", "e", "b", "d"}) {

@@ -180,17 +180,6 @@ TEST_F(ScanTest, KeysThatStayAreVisitedOnceWhileOthersComeAndGo) {
   }
 }
 
-TEST_F(ScanTest, CountsBeforeAKeyUpToALimit) {
-  for (int i = 0; i < 10; ++i) {
-    Add(std::to_string(i));
-  }
-  size_t position = 0;
-  ASSERT_TRUE(queue_->PositionOf("4", &position, 5).ok());
-  EXPECT_EQ(position, 4U);
-  EXPECT_EQ(queue_->PositionOf("5", &position, 5).code(), StatusCode::kNotFound);
-  EXPECT_EQ(queue_->PositionOf("4", &position, 0).code(), StatusCode::kNotFound);
-}
-
 TEST_F(ScanTest, TheOldestKeyAndTheEndOfAPause) {
   EXPECT_EQ(queue_->OldestAddedAtUs(), std::nullopt);
   EXPECT_EQ(queue_->Counts().paused_until_us, 0);

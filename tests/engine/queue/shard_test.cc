@@ -140,7 +140,7 @@ TEST_F(ShardedQueueTest, ADelayOfAQuarantinedKeyGetsItsGroup) {
   ASSERT_TRUE(queue_->Quarantine("g/a", "bad").ok());
   ASSERT_TRUE(queue_->AddAfter("g/a", microseconds(1000)).ok());
   clock_.Advance(microseconds(1000));
-  const std::vector<QueuedKey> keys = queue_->List(0, 1);
+  const std::vector<QueuedKey> keys = queue_->List(1);
   ASSERT_EQ(keys.size(), 1U);
   EXPECT_EQ(keys[0].group, "g");
 }

@@ -111,12 +111,19 @@ TEST_F(QueueStateTest, OrderSurvivesACrashOverManyBlocksOfSequences) {
   }
 }
 
-TEST_F(QueueStateTest, CountsNameTheLanes) {
+TEST_F(QueueStateTest, LanesAreVisitedInPieces) {
   Add("s1", kSlowLane);
   Add("s2", kSlowLane);
   Add("f1");
-  EXPECT_THAT(state().Counts().lanes,
-              ::testing::ElementsAre(::testing::Pair(kSlowLane, 2), ::testing::Pair(kFastLane, 1)));
+  QueueState::LanePlace place;
+  std::vector<std::pair<Lane, size_t>> lanes;
+  const auto note = [&](Lane lane, const LaneItems& items) {
+    lanes.emplace_back(lane, items.size());
+  };
+  EXPECT_TRUE(state().ForEachLane(&place, 1, note));
+  EXPECT_FALSE(state().ForEachLane(&place, 5, note));
+  EXPECT_THAT(lanes,
+              ::testing::ElementsAre(::testing::Pair(kFastLane, 1), ::testing::Pair(kSlowLane, 2)));
 }
 
 TEST_F(QueueStateTest, ADeduplicatedAddWritesNothingAndHasThePositionOfTheFirst) {

@@ -95,14 +95,19 @@ const Scenario kScenarios[] = {
      "done b; disk: c"},
 
     // --- Giving back ---
-    {"KeysThatAreGivenBackReturnToTheirOrder", kPlain,
-     "add a; add b; add c; add d; add e; get 4: a b c d; back c a d b: yes yes yes yes;"
-     "back a e f: no no no; counts: 5 queued; drain: a b c d e"},
+    {"AKeyThatIsGivenBackIsTheFirstOfItsLane", kPlain,
+     "add a; add b; add c; add d; get 3: a b c; back c a b: yes yes yes; back a d f: no no no;"
+     "counts: 4 queued; drain: b a c d"},
+    {"AfterACrashKeysThatWereGivenBackAreInTheirOrder", kPlain,
+     "add a; add b; add c; get 2: a b; back a b; crash; drain: a b c"},
+    {"AKeyThatIsGivenBackPassesOlderKeysOfOtherGroups", kOneOfEach,
+     "add a1 group=a; add a2 group=a; add b1 group=b; get 2: a1 b1; done a1; back b1;"
+     "drain: b1 a2; back a2 b1; drain: b1 a2"},
     {"AKeyThatWasAddedAgainIsGivenBackAsOneHandOut", kPlain,
      "add a; add b; get: a; wall 1; add a; back a; counts: 2 queued; again a: no; drain: a b"},
-    {"AnAddSinceGetSetsTheLaneAndTheAgeThePlaceInIt", kTwoLanes,
+    {"AnAddSinceGetSetsTheLaneOfAKeyThatIsGivenBack", kTwoLanes,
      "add older lane=slow; add a; add younger lane=slow; get: a; add a lane=slow; back a;"
-     "crash; drain: older a younger"},
+     "get: a; crash; drain: older a younger"},
     {"ADelayStaysWhenItsKeyIsGivenBack", kPlain,
      "add a; get; after a 1; back a; disk: a delayed:a@1s; get: a; done a; pass 1: 1; get: a"},
     {"ADelayIsMergedWhenItsKeyIsGivenBack", kMerged, "add a; get; after a 1; back a; disk: a"},
@@ -249,10 +254,15 @@ const Scenario kScenarios[] = {
     {"ADelayAndAnAddOnlyRaiseThePriorityOfADelay", kRaising,
      "after a 60 lane=10; after a 1 lane=2; disk: delayed:10:a@1s; after a 60 lane=11;"
      "disk: delayed:11:a@1s; add a lane=3; disk: 11:a delayed:11:a@1s"},
-    {"OneOfEveryNHandOutsComesFromTheLowerLaneThatWaitsLongest",
-     {.order = Order::kPriorities, .starvation_bound = 3},
-     "add low lane=1; add middle lane=2; add a lane=3; add b lane=3; add c lane=3; add d lane=3;"
-     "drain: a b low c d middle"},
+    {"OneOfEveryNHandOutsComesFromTheLowerLaneWhoseTurnItIs",
+     {.order = Order::kPriorities, .starvation_bound = 2},
+     "add l1 lane=1; add l2 lane=1; add m1 lane=2; add m2 lane=2; add a lane=3; add b lane=3;"
+     "add c lane=3; add d lane=3; get 5: a m1 b l1 c; add n lane=-1; get 2: n d;"
+     "drain: l2 m2"},
+    {"ALaneOfClosedGroupsHasNoTurn",
+     {.order = Order::kPriorities, .starvation_bound = 2, .group_limits = {.max_processing = 1}},
+     "add g1 group=g lane=2; add g2 group=g lane=2; add l1 lane=1; add l2 lane=1; add a lane=3;"
+     "add b lane=3; add c lane=3; add d lane=3; get 5: a g1 b l1 c; done g1; get 3: g2 d l2"},
     {"GroupsAreServedInTurn", kFairly,
      "add a1 group=a; add a2 group=a; add a3 group=a; add b1 group=b; add x; add y;"
      "crash; drain: a1 b1 x a2 y a3"},
