@@ -23,6 +23,7 @@ void Backoff(Bench& bench);
 void Lanes(Bench& bench);
 // scenarios_groups.cc
 void Groups(Bench& bench);
+void Priorities(Bench& bench);
 // scenarios_resync.cc
 void Resyncs(Bench& bench);
 // scenarios_recover.cc
@@ -72,6 +73,8 @@ inline constexpr Scenario kScenarios[] = {
     {"backoff", "AddRateLimited and Forget of a quarter of --keys keys", Backoff},
     {"lanes", "a quarter of --keys queued keys move to the other lane and back", Lanes},
     {"groups", "lives of keys of a hundredth of the groups; the others are at their limit", Groups},
+    {"priorities", "keys that are each in a lane of their own, and lanes of closed groups",
+     Priorities},
     {"resync", "keys that are reconciled again in each period: how evenly they come", Resyncs},
     {"recover", "opening after SIGKILL: pending, half as many delayed, half as many failing",
      Recover},

@@ -1,8 +1,12 @@
 // Scenario groups: lives of keys of a hundredth of the groups, while all other groups are at their
 // limit with a key that waits; beside the same lives without other groups, and without limits.
+// Scenario priorities: keys that are each in a lane of their own, with a starvation bound and
+// without; and keys of an open group below as many lanes that have only keys of a closed one.
 
 #include <algorithm>
+#include <functional>
 #include <string>
+#include <vector>
 
 #include "tools/bench/scenarios.h"
 #include "tools/bench/subjects.h"
@@ -57,6 +61,56 @@ double GroupLives(const QueueOptions& options, size_t open, size_t full, size_t 
   return Rate(lives, seconds);
 }
 
+// --- priorities ---
+
+QueueOptions OptionsOf(uint32_t starvation_bound) {
+  return {.order = Order::kPriorities, .starvation_bound = starvation_bound};
+}
+
+// Keys a second: all are added, then each is taken and done.
+double OneInEachLane(uint32_t starvation_bound, const Keys& keys) {
+  const Subject subject = Subject::Open("", OptionsOf(starvation_bound));
+  std::string key;
+  const Stopwatch watch;
+  for (size_t i = 0; i < keys.size(); ++i) {
+    Require(subject.queue->Add(keys[i], {.lane = static_cast<Lane>(i)}), "Add");
+  }
+  for (size_t i = 0; i < keys.size(); ++i) {
+    Status status = subject.queue->Get(&key);
+    if (status.ok()) status = subject.queue->Done(key);
+    if (!status.ok()) Require(status, "Get and Done");
+  }
+  const double seconds = watch.Seconds();
+  RequireEqual(subject.queue->Len(), 0, "queued keys");
+  return Rate(keys.size(), seconds);
+}
+
+// The same of keys of two lanes and no group, below `closed` lanes whose group is at its limit.
+double BelowClosedLanes(uint32_t starvation_bound, size_t closed, const Keys& keys) {
+  QueueOptions options = OptionsOf(starvation_bound);
+  options.group_limits = {.max_processing = 1};
+  const Subject subject = Subject::Open("", options);
+  Queue* const queue = subject.queue;
+  std::string key;
+  for (size_t i = 0; i <= closed; ++i) {
+    const std::string name = "closed-" + std::to_string(i);
+    Require(queue->Add(name, {.lane = static_cast<Lane>(i + 2), .group = "closed"}), "Add");
+  }
+  Require(queue->Get(&key), "Get");
+  const Stopwatch watch;
+  for (size_t i = 0; i < keys.size(); ++i) {
+    Require(queue->Add(keys[i], {.lane = static_cast<Lane>(i % 2)}), "Add");
+  }
+  for (size_t i = 0; i < keys.size(); ++i) {
+    Status status = queue->Get(&key);
+    if (status.ok()) status = queue->Done(key);
+    if (!status.ok()) Require(status, "Get and Done");
+  }
+  const double seconds = watch.Seconds();
+  RequireEqual(queue->Counts().held_back, closed, "keys that are held back");
+  return Rate(keys.size(), seconds);
+}
+
 }  // namespace
 
 void Groups(Bench& bench) {
@@ -88,6 +142,38 @@ void Groups(Bench& bench) {
   want("limits", "no limits", 0.5);
   want("limits, 99 % full", "limits", 0.7);
   want("fair, limits, 99 % full", "limits", 0.6);
+}
+
+void Priorities(Bench& bench) {
+  constexpr uint32_t kBound = 10;
+  const size_t most = std::max<size_t>(bench.settings().keys / 10, 100);
+  const Keys all(most, bench.settings().seed);
+  std::vector<Bench::Subject> subjects;
+  const auto add = [&](const std::string& figure, const std::function<double()>& rate) {
+    subjects.emplace_back(
+        [&bench, figure, rate](const std::string&) { bench.Note(figure, kPerSecond, rate()); });
+  };
+  const auto want = [&bench](const std::string& figure, const std::string& against) {
+    bench.Want(
+        {.what = "priorities: " + figure, .figure = figure, .against = against, .bound = 0.5});
+  };
+  for (const size_t count : {most / 50, most / 5, most}) {
+    const Keys keys(count, bench.settings().seed);
+    const std::string plain = std::to_string(count) + " keys, each in a lane of its own";
+    const std::string bounded = plain + ", starvation bound 10";
+    add(plain, [keys] { return OneInEachLane(0, keys); });
+    add(bounded, [keys] { return OneInEachLane(kBound, keys); });
+    want(bounded, plain);
+  }
+  const Keys keys(most / 5, bench.settings().seed);
+  const std::string lanes = "below " + std::to_string(keys.size()) + " closed lanes";
+  add("below none", [keys] { return BelowClosedLanes(0, 0, keys); });
+  add(lanes, [keys] { return BelowClosedLanes(0, keys.size(), keys); });
+  add(lanes + ", starvation bound 10",
+      [keys] { return BelowClosedLanes(kBound, keys.size(), keys); });
+  want(lanes, "below none");
+  want(lanes + ", starvation bound 10", "below none");
+  bench.AlternateTwice(subjects);
 }
 
 }  // namespace wq::bench
