@@ -114,6 +114,12 @@ void LaneOrder::PutBack(Item* item) {
   });
 }
 
+void LaneOrder::BeginRestored() {
+  if (len_ > 0 && rules_.starvation_bound > 0) {
+    passed_ = rules_.starvation_bound - 1;
+  }
+}
+
 // The lane to serve next. REQUIRES: one is open.
 LaneOrder::Lanes::iterator LaneOrder::NextLane() {
   Lanes& open = lanes_[kOpen];

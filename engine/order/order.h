@@ -94,6 +94,10 @@ class LaneOrder {
   bool ForEachLane(std::optional<Lane> above,
                    const std::function<bool(Lane, const LaneItems&)>& visit) const;
 
+  // The items are those of an earlier process: the starvation bound begins with a lower lane, since
+  // it is not known how many hand-outs came from the highest one.
+  void BeginRestored();
+
   // Takes all items of `from`, which is of the same rules and not by group, and goes on where it
   // was. O(items).
   void TakeOver(LaneOrder* from);

@@ -230,6 +230,9 @@ void QueueState::FinishRestore() {
   }
   displaced_.clear();
   restored_sequences_ = {};
+  for (const std::unique_ptr<LaneOrder>& order : orders_) {
+    order->BeginRestored();
+  }
   if (sharded_ && shards_on_disk_ != shards_) {
     shards_on_disk_ = shards_;
     PutState();

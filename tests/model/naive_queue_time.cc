@@ -116,6 +116,9 @@ void NaiveQueue::Recover() {
   of_queue_ = options_.limits;
   of_groups_ = options_.group_limits;
   const std::vector<const Entry*> pending = Pending();
+  for (const Entry* entry : pending) {  // A start begins with a lower lane.
+    passed_[ShardOf(entry->first)] = std::max(options_.starvation_bound, 1U) - 1;
+  }
   for (const Entry* entry : pending) {
     if (HasLane(entry->second.lane)) {
       TakeTurn(entry->first);
