@@ -151,7 +151,7 @@ TEST_F(SessionTest, AStartedKeyFailsAndTheOthersAreQueuedFirst) {
   EXPECT_EQ(counts.failures, 1U);
   EXPECT_EQ(counts.processing, 0U);
   std::vector<std::string> queued;
-  for (const QueuedKey& key : queue_->List(0, 10)) {
+  for (const QueuedKey& key : queue_->List()) {
     queued.push_back(key.key);
   }
   EXPECT_THAT(queued, ElementsAre("key-101", "key-102", "key-103"));
@@ -168,7 +168,7 @@ TEST_F(SessionTest, AKeyThatItsWorkersDieOfDoesNotKeepThemFromTheOthers) {
     session_->End(Status::Ok(), /*died=*/true);
     waiting_.clear();
     std::vector<std::string> queued;
-    for (const QueuedKey& key : queue_->List(0, 10)) {
+    for (const QueuedKey& key : queue_->List()) {
       queued.push_back(key.key);
     }
     return queued;
