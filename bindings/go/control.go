@@ -143,7 +143,10 @@ func (q *Queue[T]) List(limit int) ([]QueuedKey, error) {
 	if limit < 0 {
 		return nil, newError(InvalidArgument, "limit is negative")
 	}
-	return q.backend.list(min(limit, maxListed))
+	if limit > maxListed {
+		limit = maxListed
+	}
+	return q.backend.list(limit)
 }
 
 // PositionOf counts the items that would be handed out before this item: those of higher lanes, and

@@ -1,6 +1,7 @@
 #include "server/work/session.h"
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 #include "base/limits.h"
@@ -251,16 +252,17 @@ void Session::Answer(const v1::WorkRequest& request) {
       ToError(Status::NotProcessing(one.refusal), one.result.mutable_error());
     }
   };
+  std::map<uint64_t, std::vector<size_t>, std::greater<>> given_back;  // By token.
   for (size_t i = 0; i < answered.size(); ++i) {
-    if (!request.answers(static_cast<int>(i)).has_give_back()) {
+    if (const v1::Answer& answer = request.answers(static_cast<int>(i)); answer.has_give_back()) {
+      given_back[answer.token()].push_back(i);
+    } else {
       settle(i);
     }
   }
-  // The newest first: each is then the first of its lane, without a search.
-  for (size_t i = answered.size(); i-- > 0;) {
-    if (request.answers(static_cast<int>(i)).has_give_back()) {
-      settle(i);
-    }
+  // The newest first: then they are in their order, at the front of their lane.
+  for (const auto& [_, indexes] : given_back) {
+    std::for_each(indexes.begin(), indexes.end(), settle);
   }
   if (flush > Durability::kAsync) {
     if (Status s = queue_->Flush(flush); !s.ok()) {

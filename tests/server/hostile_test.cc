@@ -472,7 +472,9 @@ TEST_F(HostileTest, MoreConnectionsThanPermittedAreClosed) {
   size_t refused = 0;
   for (int i = 0; i < 60; ++i) {
     auto worker = std::make_unique<RawWorker>(Channel());
-    worker->Send(RawWorker::Hello(1));
+    v1::WorkRequest hello = RawWorker::Hello(1);
+    hello.mutable_hello()->set_tells_starts(true);  // So none dies of the key that it is assigned.
+    worker->Send(hello);
     if (worker->Read()) {
       workers.push_back(std::move(worker));
     } else {
