@@ -352,12 +352,8 @@ Status Session::EndHeld(const std::string& key, const Status& change) const {
 }
 
 Status Session::GiveBack(const std::string& key, bool died) const {
-  const uint64_t failures = queue_->NumRequeues(key);
-  Status s = died ? PutBackDead(queue_, key) : queue_->PutBack(key);
-  if (queue_->NumRequeues(key) == failures) {  // Otherwise the failure is the attempt.
-    give_backs_->Count(key);
-  }
-  return s;
+  give_backs_->Count(key);  // Before another worker gets it.
+  return died ? PutBackDead(queue_, key) : queue_->PutBack(key);
 }
 
 Status Session::SettleFailed(const v1::Answer& answer, Durability durability, const Held& held,
