@@ -21,6 +21,4 @@ Status CheckName(std::string_view what, std::string_view name);
 // not part of the store's contents.
 inline constexpr const char* kControlSocketFile = "control.sock";
 
-// The measurements of the live page (server/series/): another such file.
-
 }  // namespace wq

@@ -145,7 +145,7 @@ func newQueue[T comparable](
 // again: its items stay there, and those that workers hold are handed out again after that. Later
 // changes fail with ShuttingDown. A queue of a store in memory loses its items. Idempotent.
 // NotDurable: a write has failed; the queue is stopped, and not closed. Blocks: for one sync. Of a
-// remote queue it ends the worker's connection, so that the server gives back what is held.
+// remote queue it gives back what is held, and ends the worker's connection.
 func (q *Queue[T]) Close() error { return q.backend.close() }
 
 // Name returns the queue's name.

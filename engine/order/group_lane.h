@@ -61,7 +61,8 @@ class GroupLane {
   // The group of the turn, which is of this lane, was opened or closed.
   void Settle(GroupTurn* turn);
 
-  // The first among the first items of all groups, by their sequences. REQUIRES: size() > 0.
+  // The first among the first items of all groups, by their sequences,
+  // but for what was put to the front. REQUIRES: size() > 0.
   const Item& Oldest() const;
   // Calls visit for the items in the order of PopFront, as if all groups were open, until it
   // returns false: false then. Item n costs O(log n).

@@ -86,8 +86,7 @@ struct Item {
   Item* prev = nullptr;
   Item* next = nullptr;
 
-  // While the key is dirty or processing: sequence and lane are those of its record on disk. Items
-  // of one lane are queued in the order of their sequences.
+  // While the key is dirty or processing: sequence and lane are those of its record on disk.
   uint64_t sequence = 0;
   int64_t added_at_us = 0;  // Wall time. Newer than on disk while kProcessingDirty.
   Position position = 0;    // Of that record.

@@ -94,25 +94,18 @@ void LaneOrder::ChangeLane(const Place& place, const Change& change) {
   }
 }
 
-void LaneOrder::Push(Item* item) {
+void LaneOrder::Insert(Item* item, bool front) {
   const std::optional<Place> found = Find(item->lane);
-  WQ_CHECK(found.has_value() || rules_.any_lane, "Push to a lane that the order does not have");
-  ChangeLane(found.has_value() ? *found : Make(item->lane), [item](LaneItems* items) {
-    items->groups_ != nullptr ? items->groups_->PushBack(item) : items->list_.PushBack(item);
+  WQ_CHECK(found.has_value() || rules_.any_lane, "an item of a lane that the order does not have");
+  ChangeLane(found.has_value() ? *found : Make(item->lane), [=](LaneItems* items) {
+    const auto put = [=](auto* to) { front ? to->PushFront(item) : to->PushBack(item); };
+    items->groups_ != nullptr ? put(items->groups_.get()) : put(&items->list_);
   });
 }
 
-void LaneOrder::PutBack(Item* item) {
-  if (WQ_MUTANT(put_back_at_the_end)) {
-    Push(item);
-    return;
-  }
-  const std::optional<Place> found = Find(item->lane);
-  WQ_CHECK(found.has_value() || rules_.any_lane, "PutBack to a lane that the order does not have");
-  ChangeLane(found.has_value() ? *found : Make(item->lane), [item](LaneItems* items) {
-    items->groups_ != nullptr ? items->groups_->PushFront(item) : items->list_.PushFront(item);
-  });
-}
+void LaneOrder::Push(Item* item) { Insert(item, /*front=*/false); }
+
+void LaneOrder::PutBack(Item* item) { Insert(item, !WQ_MUTANT(put_back_at_the_end)); }
 
 void LaneOrder::BeginRestored() {
   if (len_ > 0 && rules_.starvation_bound > 0) {

@@ -110,6 +110,7 @@ class LaneOrder {
     Kind kind = kOpen;
     Lanes::iterator at;
   };
+  void Insert(Item* item, bool front);
   std::optional<Place> Find(Lane lane);
   Place Make(Lane lane);
   Lanes::iterator NextLane();

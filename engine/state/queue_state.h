@@ -112,7 +112,8 @@ class QueueState {
                        Time now) noexcept;
   // Whether the next death of its worker counts a failure: each third one in a row does.
   bool DeathFails(std::string_view key) const;
-  // Counts that failure, and ends the processing of the key. REQUIRES: DeathFails(key).
+  // Counts that failure, and ends the processing of the key. It may be in quarantine since
+  // DeathFails was asked: then nothing is counted.
   Added FailDead(std::string_view key, const Failure& failure, const Wanted& wanted,
                  Time now) noexcept;
   // Does not change the failures of a quarantined key: see Release.
@@ -131,7 +132,7 @@ class QueueState {
   bool PutBack(std::string_view key) noexcept;              // Processing.
   // PutBack of a key whose worker has died. From the second death in a row on, the key comes back
   // behind what waits in its lane. A row ends with Done, with Remove, with a quarantine, and with
-  // this memory. REQUIRES: not DeathFails(key).
+  // this memory. For a key of which DeathFails is false.
   bool PutBackDead(std::string_view key) noexcept;         // Processing.
   bool Remove(std::string_view key) noexcept;              // Dirty.
   bool CancelDelay(std::string_view key) noexcept;         // Delayed.

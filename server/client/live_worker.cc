@@ -1,6 +1,7 @@
 #include "wq/live_worker.h"
 
 #include <algorithm>
+#include <functional>
 #include <string>
 #include <system_error>
 #include <utility>

@@ -470,7 +470,6 @@ Acceptor::Acceptor(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Acceptor::~Acceptor() { Close(); }
 
 Status Acceptor::Open(Options options, std::unique_ptr<Acceptor>* acceptor) {
-  acceptor->reset();
   acceptor->reset(new Acceptor(std::make_unique<Impl>(std::move(options))));
   Status s = (*acceptor)->impl_->Start();
   if (!s.ok()) {

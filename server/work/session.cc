@@ -461,7 +461,7 @@ bool Session::ended() const {
   return end_.has_value();
 }
 
-// The newest first: each is then the first of its lane, without a search.
+// The newest first: each is then the first of its lane.
 void Session::GiveBackAll(const HeldMap& held, bool died) const {
   std::for_each(held.rbegin(), held.rend(), [this, died](const auto& held_key) {
     // NotProcessing or ShuttingDown: the queue was closed, and has the key in the store.

@@ -115,7 +115,7 @@ Status OwnerLock::Acquire(const std::string& dir, std::unique_ptr<OwnerLock>* lo
     if (fcntl(fd, F_OFD_SETLK, &whole) != 0) {
       if (errno == EAGAIN || errno == EACCES) {
         const pid_t pid = ReadPid(fd);
-        owner.reset();  // This process has not the file open either.
+        owner.reset();  // Closed first, so that Describe does not find this process.
         return Status::Locked(dir + " is owned by " + Describe(path, pid));
       }
       return IOErrorOf("cannot lock", path, errno);

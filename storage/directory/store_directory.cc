@@ -100,8 +100,8 @@ Status InspectStoreFiles(const std::string& dir, DirectoryInfo* found) {
 
 }  // namespace
 
-// The files of a store, ours and RocksDB's. lost+found is in the root of every ext file system,
-// which may be a store.
+// The files of a store, ours and RocksDB's. page.series is of an earlier version. lost+found is in
+// the root of every ext file system, which may be a store.
 bool IsStoreFile(std::string_view name) {
   for (const std::string_view known :
        {"OWNER", "FORMAT", "FORMAT.tmp", "CURRENT", "IDENTITY", "LOCK", "LOG", kControlSocketFile,

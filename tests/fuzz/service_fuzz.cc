@@ -306,9 +306,7 @@ class Services {
     const std::vector<QuarantinedKey> quarantined = queue.Quarantined();
     WQ_CHECK(quarantined.size() == counts.quarantined, "another number of quarantined keys");
     for (const QuarantinedKey& one : quarantined) {
-      const bool is_queued = std::any_of(queued.begin(), queued.end(),
-                                         [&](const auto& key) { return key.key == one.key; });
-      WQ_CHECK(!is_queued, "a quarantined key is queued");
+      WQ_CHECK(keys.count(one.key) == 0, "a quarantined key is queued or held");
     }
   }
 

@@ -457,7 +457,6 @@ class Session:
         if _fork.forked():
             return  # The stream is the parent's.
         self._closed = True
-        self._stream.set_capacity(0)
         self._stream.finish()
         self._reader.join()
 

@@ -245,8 +245,8 @@ class WorkStream:
     # --- The end ---
 
     def finish(self) -> None:
-        """Sends the last answers, waits for their results, and ends the stream: what is held is
-        given back. Another thread must be in `read`. Blocks: at most 10 s."""
+        """Takes no more keys, gives back what is held, waits for the results, and ends the stream.
+        Another thread must be in `read`. Blocks: at most 10 s."""
         self.set_capacity(0)
         self.give_back(started=True, reason=STOPPED)
         with self.lock:

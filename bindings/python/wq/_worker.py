@@ -11,7 +11,7 @@ import time
 from typing import Any, Callable, List, Optional, Set, TypeVar, Union
 
 from wq import _fork, errors, outcomes
-from wq._state import KEYS_IN_USE, STOPPED, Backoff, Stats, checked, log
+from wq._state import KEYS_IN_USE, Backoff, Stats, checked, log
 from wq._stream import Job, WorkStream
 from wq.v1 import work_pb2
 
@@ -80,7 +80,6 @@ class Worker:
                 self._changed.wait(left)
             stream = self._stream
         if stream is not None:
-            stream.give_back(started=True, reason=STOPPED)
             stream.finish()
         self._receiver.join()
         with self._lock:

@@ -277,8 +277,8 @@ class _Stream:
     # --- The end ---
 
     async def finish(self) -> None:
-        """Sends the last answers, waits for their results, and ends the stream: what is held is
-        given back. Another task must be in `read`. At most 10 s."""
+        """Takes no more keys, gives back what is held, waits for the results, and ends the stream.
+        Another task must be in `read`. At most 10 s."""
         if self.ended.is_set():
             return
         self.set_capacity(0)
@@ -343,7 +343,6 @@ class _Worker:
         for task in self._running.values():
             task.cancel()
         if self._stream is not None:
-            self._stream.give_back(started=True, reason=STOPPED)
             await self._stream.finish()
         await self._receiver
         if self._running:
@@ -806,7 +805,6 @@ class Session:
         if _fork.forked():
             return  # The stream is the parent's.
         self._closed = True
-        self._stream.set_capacity(0)
         await self._stream.finish()
         await self._reader
 
