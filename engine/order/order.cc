@@ -108,8 +108,19 @@ void LaneOrder::Push(Item* item) { Insert(item, /*front=*/false); }
 void LaneOrder::PutBack(Item* item) { Insert(item, !WQ_MUTANT(put_back_at_the_end)); }
 
 void LaneOrder::BeginRestored() {
-  if (len_ > 0 && rules_.starvation_bound > 0) {
-    passed_ = rules_.starvation_bound - 1;
+  if (len_ == 0 || rules_.starvation_bound == 0) {
+    return;
+  }
+  passed_ = rules_.starvation_bound - 1;
+  const Lanes& open = lanes_[kOpen];
+  auto oldest = open.end();
+  for (auto it = std::next(open.begin()); it != open.end(); ++it) {
+    if (oldest == open.end() || it->second.Oldest().sequence < oldest->second.Oldest().sequence) {
+      oldest = it;
+    }
+  }
+  if (oldest != open.end()) {
+    turn_ = std::prev(oldest)->first;
   }
 }
 

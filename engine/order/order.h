@@ -94,8 +94,8 @@ class LaneOrder {
   bool ForEachLane(std::optional<Lane> above,
                    const std::function<bool(Lane, const LaneItems&)>& visit) const;
 
-  // The items are those of an earlier process: the starvation bound begins with a lower lane, since
-  // it is not known how many hand-outs came from the highest one.
+  // The items are those of an earlier process: the starvation bound begins with the lower lane
+  // that has the oldest key, since it is not known which hand-outs came from which. O(lanes).
   void BeginRestored();
 
   // Takes all items of `from`, which is of the same rules and not by group, and goes on where it

@@ -125,6 +125,23 @@ void NaiveQueue::Recover() {
     }
   }
   MoveToLanes(pending);
+  // The first turn of a lower lane is that of the one with the oldest key.
+  std::map<uint32_t, std::map<Lane, uint64_t, std::greater<>>>
+      oldest;  // Places, by shard and lane.
+  for (const auto& [name, key] : keys_) {
+    if (key.queued) {
+      uint64_t& place = oldest[ShardOf(name)].emplace(key.lane, key.place).first->second;
+      place = std::min(place, key.place);
+    }
+  }
+  for (const auto& [shard, lanes] : oldest) {
+    const auto first =
+        std::min_element(std::next(lanes.begin()), lanes.end(),
+                         [](const auto& a, const auto& b) { return a.second < b.second; });
+    if (first != lanes.end()) {
+      lower_[shard] = std::prev(first)->first;
+    }
+  }
 }
 
 // --- Reopening ---

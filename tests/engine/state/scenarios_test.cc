@@ -118,6 +118,10 @@ const Scenario kScenarios[] = {
      {.order = Order::kTwoLanes, .starvation_bound = 3},
      "add s1 lane=slow; add s2 lane=slow; add f1; add f2; add f3; get: f1; done f1; crash; get: s1;"
      "get: f2; crash; get: s1; done s1; get: f2"},
+    {"StartsServeTheLowerLaneWithTheOldestKey",
+     {.order = Order::kPriorities, .starvation_bound = 3},
+     "add c lane=1; add b lane=2; add a lane=3; add d lane=3; crash; get: c; done c; crash; get: "
+     "b"},
     {"AKeyWhoseWorkersDieComesBackBehindTheOthersAndFails", kTwoRetries,
      "add a; add b; get: a; dies a: yes; disk: a b; get: a; dies a: yes; crash; get: b; done b;"
      "get: a; dies a a: yes no; get: a; dies a: yes; get: a;"
