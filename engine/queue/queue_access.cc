@@ -50,6 +50,9 @@ class DirectAccess final : public QueueAccess {
     if (Status s = CheckPace(change, options); !s.ok()) {
       return s;
     }
+    if (Status s = queue_->impl_->CheckDurability(options.durability); !s.ok()) {
+      return s;  // Before anything is changed.
+    }
     queue_->Len();  // Fires what is due, so that the result does not depend on the timer.
     for (size_t i = 0; i < keys.size(); ++i) {
       Status s = ChangeKey(change, keys[i], ReleaseDelay(options, result->done));
@@ -73,8 +76,8 @@ class DirectAccess final : public QueueAccess {
   }
   Status Flush(Durability durability) override { return queue_->Flush(durability); }
 
-  static Status PutBackDead(Queue* queue, std::string_view key) {
-    return queue->impl_->PutBackDead(key);
+  static Status PutBackDead(Queue* queue, std::string_view key, bool* failed) {
+    return queue->impl_->PutBackDead(key, failed);
   }
   static Status SetLimits(Queue* queue, const GroupLimits& of_queue, const GroupLimits& of_groups) {
     return queue->impl_->SetLimits(of_queue, of_groups);
@@ -100,6 +103,9 @@ class DirectAccess final : public QueueAccess {
   // A Queue has no batch of delayed keys. One Flush at the end costs less than a wait for each key.
   Status AddAfter(std::span<const std::string_view> keys, const AddRequest& request,
                   AddOptions options, BatchResult* result) {
+    if (Status s = queue_->impl_->CheckDurability(request.durability); !s.ok()) {
+      return s;  // Before anything is changed.
+    }
     options.durability = Durability::kAsync;
     for (size_t i = 0; i < keys.size(); ++i) {
       AddOutcome outcome = AddOutcome::kAdded;
@@ -141,8 +147,8 @@ Status SetLimits(Queue* queue, const GroupLimits& of_queue, const GroupLimits& o
   return DirectAccess::SetLimits(queue, of_queue, of_groups);
 }
 
-Status PutBackDead(Queue* queue, std::string_view key) {
-  return DirectAccess::PutBackDead(queue, key);
+Status PutBackDead(Queue* queue, std::string_view key, bool* failed) {
+  return DirectAccess::PutBackDead(queue, key, failed);
 }
 
 void NoteStarted(Queue* queue, std::span<const std::string> keys) {

@@ -388,16 +388,15 @@ Status Queue::AddRateLimited(std::string_view key, std::string_view error,
             Time now) { return state.AddRateLimited(key, failure, wanted, now); });
 }
 
-Status Queue::Impl::PutBackDead(std::string_view key) {
+Status Queue::Impl::PutBackDead(std::string_view key, bool* failed) {
   if (Status s = CheckProcess(); !s.ok()) {
     return s;
   }
-  bool fails = false;
   {
     const MutexLock lock(mu);
-    fails = state->DeathFails(key);
+    *failed = state->DeathFails(key);
   }
-  if (!fails) {
+  if (!*failed) {
     return PutBack(key, /*dead=*/true);
   }
   return CountFailure(key, "its worker ended while it held the key",

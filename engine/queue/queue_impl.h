@@ -237,7 +237,7 @@ struct Queue::Impl final : Timer::Target, HistoryRecorder::Source {
   }
 
   // See put_back_dead.h. `dead`: its worker died, and no failure is counted.
-  Status PutBackDead(std::string_view key) WQ_EXCLUDES(mu);
+  Status PutBackDead(std::string_view key, bool* failed) WQ_EXCLUDES(mu);
   Status PutBack(std::string_view key, bool dead) WQ_EXCLUDES(mu);
 
   // --- Handing out (queue_hand_out.cc) ---

@@ -353,7 +353,15 @@ Status Session::EndHeld(const std::string& key, const Status& change) const {
 
 Status Session::GiveBack(const std::string& key, bool died) const {
   give_backs_->Count(key);  // Before another worker gets it.
-  return died ? PutBackDead(queue_, key) : queue_->PutBack(key);
+  if (!died) {
+    return queue_->PutBack(key);
+  }
+  bool failed = false;
+  Status s = PutBackDead(queue_, key, &failed);
+  if (failed) {  // Then the failure is what is counted.
+    give_backs_->Clear(key);
+  }
+  return s;
 }
 
 Status Session::SettleFailed(const v1::Answer& answer, Durability durability, const Held& held,

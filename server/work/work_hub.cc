@@ -69,6 +69,9 @@ class WorkHub::WorkStream final : public Stream {
     v1::WorkRequest rest = request;
     rest.clear_hello();
     Status s = session->Receive(rest);
+    if (!s.ok()) {
+      session->End(s);
+    }
     hub_->Assign(session);
     return s;
   }

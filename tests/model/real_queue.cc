@@ -177,7 +177,10 @@ std::string RealQueue::Do(const Call& call) {
       return ResultOf(queue_->PutBack(call.key));
     case Op::kPutBackDead:
       limiter_->delay = std::chrono::microseconds(call.delay_us);
-      return ResultOf(PutBackDead(queue_, call.key));
+      {
+        bool failed = false;
+        return ResultOf(PutBackDead(queue_, call.key, &failed));
+      }
     case Op::kAdvance:
       clock_->Advance(std::chrono::microseconds(call.delay_us));
       static_cast<void>(queue_->Len());  // Fires what is due.

@@ -260,6 +260,19 @@ TEST_F(HostileTest, AStreamThatBreaksThreeTimesIsAFailureAndOneThatEndsIsNone) {
   }
 }
 
+TEST_F(HostileTest, AFirstMessageThatIsRefusedIsNoDeath) {
+  AddKeys(pods_, 1);
+  for (int i = 0; i < 3; ++i) {
+    RawWorker worker(Channel());
+    v1::WorkRequest request = RawWorker::Hello(1);
+    request.set_capacity(100'001);
+    ASSERT_TRUE(worker.Send(request));
+    EXPECT_EQ(worker.Finish().error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  }
+  EXPECT_EQ(pods_->Counts().queued, 1U);
+  EXPECT_EQ(pods_->Counts().failing, 0U);
+}
+
 TEST_F(HostileTest, OneOfManyAnswersForATokenIsAccepted) {
   AddKeys(pods_, 1);
   RawWorker worker(Channel());

@@ -14,6 +14,7 @@ namespace wq {
 // third one counts as a failure of the key, with the delay of the limiter and QueueOptions::
 // max_requeues. No call waits for the disk. A Done, a Remove, a quarantine and a restart of the
 // queue end the row.
-Status PutBackDead(Queue* queue, std::string_view key);
+// *failed: whether it counted one.
+Status PutBackDead(Queue* queue, std::string_view key, bool* failed);
 
 }  // namespace wq
