@@ -4,9 +4,7 @@
 
 #include "engine/queue/check_arguments.h"
 #include "engine/queue/queue_impl.h"
-#include "wq/internal/note_started.h"
-#include "wq/internal/put_back_dead.h"
-#include "wq/internal/set_limits.h"
+#include "wq/internal/queue_calls.h"
 #include "wq/limiter.h"
 
 namespace wq {

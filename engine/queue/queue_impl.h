@@ -236,7 +236,7 @@ struct Queue::Impl final : Timer::Target, HistoryRecorder::Source {
     }
   }
 
-  // See put_back_dead.h. `dead`: its worker died, and no failure is counted.
+  // See queue_calls.h. `dead`: its worker died, and no failure is counted.
   Status PutBackDead(std::string_view key, bool* failed) WQ_EXCLUDES(mu);
   Status PutBack(std::string_view key, bool dead) WQ_EXCLUDES(mu);
 

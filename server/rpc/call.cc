@@ -198,8 +198,10 @@ void Call::OnArrived(bool ok) {
     const Status unknown = Status::NotSupported("there is no method " + context_.method());
     Finish(ToGrpc(unknown), unknown.code());
   } else {
-    if (host_->accepted != nullptr && !context_.peer().starts_with("unix")) {
-      host_->accepted(context_.peer());
+    if (host_->accepted != nullptr) {
+      if (const std::string peer = context_.peer(); !peer.starts_with("unix")) {
+        host_->accepted(peer);
+      }
     }
     if (method_->open != nullptr) {
       OpenStream();
@@ -215,9 +217,9 @@ CallGuard::Answer Call::AskGuard() const {
   if (host_->guard == nullptr) {
     return {};
   }
-  const auto client = context_.peer().starts_with("unix") ? CallGuard::Client::kControlSocket
-                                                          : CallGuard::Client::kTcp;
   const std::string peer = context_.peer();
+  const auto client =
+      peer.starts_with("unix") ? CallGuard::Client::kControlSocket : CallGuard::Client::kTcp;
   return host_->guard(
       {client, Metadata(context_, "authorization"), method_ != nullptr && method_->changes, peer});
 }

@@ -89,7 +89,7 @@ void Series::Add(const Time& now, const Samples& samples) {
 Series::Reading Series::Read(std::string_view queue, int64_t now_us) const {
   const MutexLock lock(mu_);
   const auto found = queues_.find(queue);
-  const Hour none;
+  static const Hour none;
   const Hour& hour = found == queues_.end() ? none : found->second;
   const int64_t now_slot = now_us / kStepUs;
   // The point of this step may not be measured yet.

@@ -8,8 +8,7 @@
 #include "base/mutant.h"
 #include "server/api/convert.h"
 #include "wq/clock.h"
-#include "wq/internal/note_started.h"
-#include "wq/internal/put_back_dead.h"
+#include "wq/internal/queue_calls.h"
 #include "wq/keys.h"
 
 namespace wq {
@@ -485,16 +484,13 @@ std::optional<Session::Clock::time_point> Session::NextLimit() const {
   return limits_.empty() ? silent : std::min(silent, limits_.begin()->first + terms_.key_limit);
 }
 
-Session::Held Session::TakeOverdue(uint64_t* token) {
-  *token = limits_.begin()->second;
-  limits_.erase(limits_.begin());
-  const auto it = held_.find(*token);
-  Held held = std::move(it->second);
-  held_.erase(it);
-  lost_.insert(*token);
+Session::HeldMap::node_type Session::TakeOverdue() {
+  const uint64_t token = limits_.extract(limits_.begin()).value().second;
+  HeldMap::node_type held = held_.extract(token);
+  lost_.insert(token);
   v1::Lost& message = newly_lost_.emplace_back();
-  message.set_token(*token);
-  message.set_reason((held.started ? "not answered within " : "not started within ") +
+  message.set_token(token);
+  message.set_reason((held.mapped().started ? "not answered within " : "not started within ") +
                      Seconds(terms_.key_limit));
   return held;
 }
@@ -511,9 +507,7 @@ std::optional<Session::Clock::time_point> Session::CheckLimits(Clock::time_point
     silent =
         !WQ_MUTANT(silence_ignored) && !held_.empty() && last_heard_ + terms_.silence_limit <= now;
     while (!silent && !limits_.empty() && limits_.begin()->first + terms_.key_limit <= now) {
-      uint64_t token = 0;
-      Held held = TakeOverdue(&token);
-      overdue.emplace(token, std::move(held));
+      overdue.insert(TakeOverdue());
     }
     if (!overdue.empty()) {
       Wake();

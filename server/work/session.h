@@ -111,8 +111,8 @@ class Session {
   void Detach() WQ_EXCLUDES(mu_);
   bool ended() const WQ_EXCLUDES(mu_);
   // Ends the session if the worker was silent for too long, and takes overdue keys from it: those
-  // that it has started fail, the others are given back. Returns
-  // the time of the next call; nullopt: the next Assign plans it.
+  // that it has started fail, the others are given back. Returns the time of the next call;
+  // nullopt: the next Assign plans it.
   std::optional<Clock::time_point> CheckLimits(Clock::time_point now) WQ_EXCLUDES(mu_);
 
   size_t held() const WQ_EXCLUDES(mu_);
@@ -149,7 +149,7 @@ class Session {
   // Settles the answer and sets its result. Returns how durable it has to be made.
   Durability SettleOne(const v1::Answer& answer, const Held& held, v1::AnswerResult* result) const;
   // Removes the first of limits_ from the worker.
-  Held TakeOverdue(uint64_t* token) WQ_REQUIRES(mu_);
+  HeldMap::node_type TakeOverdue() WQ_REQUIRES(mu_);
   void EndOverdue(const HeldMap& overdue) const;
   void GiveBackAll(const HeldMap& held, bool died) const;
   void Wake() WQ_REQUIRES(mu_);

@@ -6,8 +6,7 @@
 #include "base/check.h"
 #include "storage/records.h"
 #include "tests/model/image.h"
-#include "wq/internal/put_back_dead.h"
-#include "wq/internal/set_limits.h"
+#include "wq/internal/queue_calls.h"
 #include "wq/limiter.h"
 #include "wq/queue_access.h"
 

@@ -13,7 +13,7 @@
 
 #include "tests/engine/queue/queue_fixture.h"
 #include "tests/support/wait.h"
-#include "wq/internal/set_limits.h"
+#include "wq/internal/queue_calls.h"
 
 namespace wq {
 namespace {

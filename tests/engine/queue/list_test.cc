@@ -11,7 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/engine/queue/queue_fixture.h"
-#include "wq/internal/set_limits.h"
+#include "wq/internal/queue_calls.h"
 #include "wq/queue.h"
 
 namespace wq {

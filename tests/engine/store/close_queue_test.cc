@@ -10,7 +10,7 @@
 #include <gmock/gmock.h>
 
 #include "tests/engine/queue/queue_fixture.h"
-#include "wq/internal/set_limits.h"
+#include "wq/internal/queue_calls.h"
 
 namespace wq {
 namespace {

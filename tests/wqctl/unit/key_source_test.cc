@@ -56,12 +56,12 @@ class KeySourceTest : public ::testing::Test {
 
 TEST_F(KeySourceTest, AFailedStoreIsWaitedForAndSaidOnce) {
   health_ = {failed_, failed_, failed_, {}};
-  source_.WaitForStore();
+  source_.NoteStoreFailed();
   Job job;
   ASSERT_TRUE(source_.Next(&job));
   EXPECT_EQ(job.key, "a");
   EXPECT_THAT(said_, ::testing::ElementsAre("NotDurable: no space", "Ok"));
-  source_.WaitForStore();  // It has recovered before anyone looked.
+  source_.NoteStoreFailed();  // It has recovered before anyone looked.
   source_.End(job);
   ASSERT_TRUE(source_.Next(&job));
   EXPECT_EQ(said_.size(), 2U);
@@ -70,7 +70,7 @@ TEST_F(KeySourceTest, AFailedStoreIsWaitedForAndSaidOnce) {
 TEST_F(KeySourceTest, AStopEndsTheWait) {
   stop_ = true;
   health_ = {failed_};
-  source_.WaitForStore();
+  source_.NoteStoreFailed();
   Job job;
   EXPECT_FALSE(source_.Next(&job));
   EXPECT_EQ(queue_->Counts().queued, 2U);

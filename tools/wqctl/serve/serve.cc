@@ -30,7 +30,7 @@
 #include "tools/wqctl/text/exit_code.h"
 #include "tools/wqctl/text/log.h"
 #include "tools/wqctl/text/number.h"
-#include "wq/internal/set_limits.h"
+#include "wq/internal/queue_calls.h"
 #include "wq/keys.h"
 #include "wq/prometheus.h"
 #include "wq/queue.h"

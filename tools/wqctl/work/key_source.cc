@@ -58,7 +58,7 @@ bool KeySource::TakeNext(Job* job) {
     if (!WaitForRoom() || !AwaitStore()) return false;
     if (!options_.follow && Idle() && Drained()) {
       if (Health().code() != wq::StatusCode::kNotDurable) return false;
-      WaitForStore();
+      NoteStoreFailed();
       continue;
     }
     wq::Status s = TakeKey(job);
@@ -66,7 +66,7 @@ bool KeySource::TakeNext(Job* job) {
     if (s.code() == wq::StatusCode::kTimedOut) {
       if (!WaitForKey(changes)) return false;
     } else if (s.code() == wq::StatusCode::kNotDurable) {
-      WaitForStore();
+      NoteStoreFailed();
     } else if (s.code() != wq::StatusCode::kShuttingDown) {
       return EndWith(std::move(s));
     } else if (!Reopen()) {
@@ -166,7 +166,7 @@ wq::Status KeySource::Health() const {
   return queues.empty() ? wq::Status::Ok() : queues.front()->Health();
 }
 
-void KeySource::WaitForStore() {
+void KeySource::NoteStoreFailed() {
   const wq::MutexLock lock(mu_);
   store_failed_ = true;
 }

@@ -70,8 +70,8 @@ class KeySource {
   // when stopped.
   bool WaitForResources();
 
-  // An outcome was recorded with NotDurable.
-  void WaitForStore();
+  // A call returned NotDurable: the next key waits until the store has recovered.
+  void NoteStoreFailed();
 
   // Next hands out nothing more. Returns the number of jobs that have not ended.
   int Stop();
@@ -111,7 +111,7 @@ class KeySource {
   // The queue and key of each job that runs.
   std::set<std::pair<std::string, std::string>> running_ WQ_GUARDED_BY(mu_);
   uint64_t changes_ WQ_GUARDED_BY(mu_) = 0;       // Calls of Wake and End.
-  bool store_failed_ WQ_GUARDED_BY(mu_) = false;  // WaitForStore was called.
+  bool store_failed_ WQ_GUARDED_BY(mu_) = false;  // NoteStoreFailed was called.
   int busy_ WQ_GUARDED_BY(mu_) = 0;               // Jobs that have not ended.
   int waiting_ WQ_GUARDED_BY(mu_) = 0;            // Of those, the ones that wait for resources.
   int retries_ WQ_GUARDED_BY(mu_) = 0;            // Of those, the ones that End lets retry.

@@ -153,7 +153,7 @@ WorkerPool::Recorded WorkerPool::RunAndRecord(const Job& job, CommandResult* res
     WarnOfLostOutcome(job, s);
     if (s.code() == wq::StatusCode::kNotOwner) StopFor(s);
   } else if (s.code() == wq::StatusCode::kNotDurable) {
-    context_.source.WaitForStore();
+    context_.source.NoteStoreFailed();
   } else if (!s.ok()) {
     StopFor(s);
   }
