@@ -23,7 +23,7 @@ fail() {
 clean_tree() {
   rm -rf "$scratch/tree"
   mkdir -p "$scratch/tree"/{include/wq,base,storage/check,engine/queue,tools/wqctl,docs,tests/engine,tests/storage} \
-    "$scratch/tree"/{examples/readme,examples/flow,bindings/go/examples/readme,build}
+    "$scratch/tree"/{examples/readme,bindings/go/examples/readme,build}
   cd "$scratch/tree"
   build=$PWD/build
   printf '// A queue.\n#pragma once\n#include "wq/status.h"\n' >include/wq/queue.h
@@ -35,9 +35,6 @@ clean_tree() {
   printf '#!/bin/sh\n' >tests/engine/queue_test.sh
   printf 'int main() {}\n' >examples/readme/main.cc
   printf 'int main(void) {}\n' >examples/readme/main.c
-  printf 'int main() {}\n' >examples/flow/full.cc
-  # shellcheck disable=SC2016
-  printf 'Text.\n```cpp\nint main() {}\n```\n' >docs/flow-control.md
   # shellcheck disable=SC2016
   printf 'Text.\n```cpp\nint main() {}\n```\n' >README.md
   printf 'project(wq VERSION 1.2.3)\n' >CMakeLists.txt
@@ -154,7 +151,6 @@ plant readme_shows_the_example docs/start.md "$(printf 'x\n```c\nint main() { }\
 # shellcheck disable=SC2016
 plant readme_shows_the_example docs/start.md "$(printf 'x\n```go\npackage other\n```')"
 # shellcheck disable=SC2016
-plant flow_control_shows_its_examples docs/flow-control.md "$(printf 'x\n```cpp\nint main(); {}\n```')"
 plant no_machine_paths docs/testing.md "Look into /$(printf home)/me/wq."
 plant headers_open_with_a_paragraph engine/item.h '#pragma once'
 plant headers_open_with_a_paragraph engine/item.h '// An item, without a guard.'

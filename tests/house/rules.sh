@@ -178,16 +178,6 @@ rule_readme_shows_the_example() {
   done
 }
 
-# docs/flow-control.md shows parts of what is compiled and run.
-rule_flow_control_shows_its_examples() {
-  local block programs
-  programs=$(cat examples/flow/*.cc)$'\n'
-  while IFS= read -r -d '' block; do
-    [[ $programs == *"$block"* ]] || echo "docs/flow-control.md:1: no program has this part: ${block%%$'\n'*}"
-  done < <(awk '/^```cpp$/ { shown = 1; next } /^```$/ && shown { printf "%c", 0; shown = 0; next }
-                shown { print }' docs/flow-control.md)
-}
-
 # The version is in CMakeLists.txt; the changelog begins with it.
 rule_the_changelog_names_the_version() {
   local version heading
