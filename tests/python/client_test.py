@@ -178,7 +178,7 @@ class Calls:
         self.connect(f"127.0.0.1:{port}", token="s3cret").add("pods", "a", create=True)
         file = self.directory / "token"
         file.write_text("first\n")
-        client = self.connect(f"localhost:{port}", token_file=file)
+        client = self.connect(f"127.0.0.1:{port}", token_file=file)
         client.add("pods", "a")
         file.write_text("second\n")
         client.add("pods", "a")
@@ -190,7 +190,7 @@ class Calls:
         key, certificate = self.directory / "key.pem", self.directory / "cert.pem"
         subprocess.run(
             ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256",
-             "-nodes", "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost",
+             "-nodes", "-subj", "/CN=wq", "-addext", "subjectAltName=IP:127.0.0.1",
              "-keyout", key, "-out", certificate],
             check=True, capture_output=True,
         )  # fmt: skip
@@ -199,8 +199,8 @@ class Calls:
         credentials = grpc.ssl_server_credentials(
             [(key.read_bytes(), certificate.read_bytes())], certificate.read_bytes(), True
         )
-        (port,) = server.start(("localhost:0", credentials))
-        address = f"localhost:{port}"
+        (port,) = server.start(("127.0.0.1:0", credentials))
+        address = f"127.0.0.1:{port}"
         client = self.connect(address, tls_ca=certificate, tls_cert=certificate, tls_key=key)
         self.assertEqual(client.add("pods", "a", create=True).added, 1)
         with self.assertRaises(wq.Unavailable):

@@ -93,8 +93,7 @@ delayed_at_priority_5() { [ "$(states k)" = "delayed 5" ]; }
   [ "$(wqctl ls -q q -o jsonl | jq -r '.key + "=" + (.group // "none")' | tr '\n' ' ')" = \
     "a=ns1 c=none b=[x,y] " ]
   start work work -q q -- sh -c 'echo > started; read -r _' _
-  kill -9 "$PID"
-  wait "$PID" || true
+  kill_owner
   [ "$(wqctl inspect a -o json | jq -r '.entries[0].group')" = ns1 ]
   run -0 wqctl dump -o table
   [[ "${lines[1]}" =~ ^q\ +a\ +pending\ +fast\ +ns1\  ]]

@@ -56,6 +56,15 @@ until_ok() {
   return 1
 }
 
+# Kills $PID, the owner of the store, and waits until the store is nobody's: what the command of a
+# killed `work` started holds its lock for an instant more.
+kill_owner() {
+  kill -9 "$PID"
+  wait "$PID" || true
+  until_ok nobodys
+}
+nobodys() { [ "$(wqctl inspect -o json | jq .store.owner_alive)" = false ]; }
+
 # One number out of inspect: queue_count pending.
 queue_count() { wqctl inspect -q q -o json | jq ".queues[0].$1"; }
 

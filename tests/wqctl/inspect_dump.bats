@@ -12,8 +12,7 @@ varied_store() {
   wqctl add -q f bad >/dev/null
   start fail work -q f --base-delay 3h --max-delay 3h -- sh -c 'echo broken >&2; exit 1' _
   until_ok failure_recorded
-  kill -9 "$PID"
-  wait "$PID" || true
+  kill_owner
 }
 # Done is on disk, too: without it the key would also be pending after a kill.
 failure_recorded() {
@@ -162,8 +161,7 @@ END
   until_ok has_owner
   contains "$(wqctl inspect)" "pid $PID, running"
   wqctl add -q pods k || true
-  kill -9 "$PID"
-  wait "$PID" || true
+  kill_owner
   [ "$(wqctl inspect -o json --now 2026-01-31T12:00:00Z | jq '.queues[0].ages[1].count')" = 2 ]
 }
 has_owner() { [ "$(wqctl inspect -o json | jq .store.owner_alive)" = true ]; }
@@ -180,8 +178,7 @@ has_process_log() { contains "$(wqctl inspect)" "process log 8.0 MiB"; }
   until_ok has_owner
   [ "$(wqctl inspect -o json | jq .store.owner_closed)" = false ]
   until_ok has_process_log  # The owner makes it once the store is open.
-  kill -9 "$PID"
-  wait "$PID" || true
+  kill_owner
   contains "$(wqctl inspect)" "process log 8.0 MiB"
   [ "$(wqctl inspect -o json | jq '.store.process_log_bytes >= 8388608')" = true ]
   contains "$(wqctl inspect)" "is gone and did not close it"

@@ -93,8 +93,7 @@ load helpers
   wqctl add -q q bad
   start work work -q q --max-requeues 0 --follow -- sh -c 'echo no >&2; exit 1' _
   until_ok given_up
-  kill -9 "$PID"
-  wait "$PID" || true
+  kill_owner
   [ "$(wqctl ls --state quarantined -o jsonl | jq -c '[.key, .failures, .last_error]')" = '["bad",1,"no [exit status 1]"]' ]
   run -0 --separate-stderr wqctl work -q q -- echo
   [ -z "$output" ]

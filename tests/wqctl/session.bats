@@ -16,8 +16,7 @@ END
   wqctl load lines >/dev/null
   start controller work -q pods --follow -- sh -c 'echo >started; exec sleep 1000' _
   until_ok test -s started
-  kill -9 "$PID"
-  wait "$PID" || true
+  kill_owner
 }
 
 # The next controller processes all keys but default/db, which fails once more.
