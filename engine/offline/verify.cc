@@ -1,12 +1,17 @@
 #include "wq/verify.h"
 
+#include <algorithm>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <unordered_set>
+#include <utility>
+#include <vector>
 
 #include "base/step_progress.h"
-#include "engine/offline/findings.h"
-#include "engine/offline/verify_queue.h"
+#include "engine/offline/repeats.h"
 #include "storage/open.h"
 #include "storage/owner.h"
 #include "storage/queue_records.h"
@@ -16,16 +21,215 @@
 #include "storage/row_rules.h"
 #include "storage/store_directory.h"
 #include "storage/verify_files.h"
-#include "wq/store_view.h"
+#include "wq/keys.h"
 
 namespace wq {
 
 using storage::Family;
 using storage::QueueId;
 using storage::Row;
+using storage::RowPlace;
 using storage::RowRule;
 
 namespace {
+
+std::string FamilyName(storage::Family family) {
+  return std::string("family ") + storage::kFamilyNames[static_cast<int>(family)];
+}
+
+// Collects the findings of a VerifyReport, up to VerifyOptions::max_findings of them.
+class Findings {
+ public:
+  // Both are borrowed.
+  Findings(const VerifyOptions& options, VerifyReport* report)
+      : options_(options), report_(report) {}
+
+  void Add(std::string_view where, std::string_view what) {
+    AddEscaped(where, EscapeKey(what, kMaxBytes));
+  }
+  // A message of a check of the store's files, which begins with the path of a file.
+  void AddFile(const std::string& dir, std::string_view message) {
+    std::string inside = storage::WithoutTrailingSlashes(dir) + "/";
+    if (!message.starts_with(inside)) return Add(dir, message);
+    message.remove_prefix(inside.size());
+    const std::string_view file = message.substr(0, message.find_first_of(" ,:"));
+    Add(storage::IsStoreFile(file) ? inside.append(file) : dir, message);
+  }
+  // A rule that a row of the key breaks.
+  void AddKey(std::string_view where, std::string_view key, storage::RowRule broken) {
+    AddEscaped(where, DescribeKey(key, broken));
+  }
+  VerifyReport& report() { return *report_; }
+
+ private:
+  static constexpr size_t kMaxBytes = 4096;
+
+  void AddEscaped(std::string_view where, std::string what) {
+    if (report_->findings.size() >= options_.max_findings) {
+      ++report_->more_findings;
+      return;
+    }
+    report_->findings.push_back({EscapeKey(where, kMaxBytes), std::move(what)});
+  }
+
+  const VerifyOptions& options_;
+  VerifyReport* const report_;
+};
+
+// How many values that may be repeated one more scan compares.
+constexpr size_t kSuspectsAtOnce = size_t{1} << 16;
+
+uint64_t HashOf(std::string_view key) { return std::hash<std::string_view>()(key); }
+
+// What no two rows of a queue may have in common.
+struct Unique {
+  uint64_t (*hash)(const Row& row);
+  std::string (*value)(const Row& row);
+  RowRule rule;  // Broken by a row whose value an earlier row has.
+};
+
+constexpr Unique kPendingKey = {[](const Row& row) { return HashOf(row.key()); },
+                                [](const Row& row) { return std::string(row.key()); },
+                                RowRule::kPendingTwice};
+constexpr Unique kDelayedKey = {kPendingKey.hash, kPendingKey.value, RowRule::kDelayedTwice};
+constexpr Unique kSequence = {[](const Row& row) { return row.pending().sequence; },
+                              [](const Row& row) { return std::to_string(row.pending().sequence); },
+                              RowRule::kSequenceTwice};
+
+// The rows of one queue, each by itself and against one another (storage/row_rules.h). A queue may
+// have more keys than fit into memory: their hashes are kept, and the rows of equal hashes are read
+// again.
+class QueueCheck {
+ public:
+  QueueCheck(const storage::Reader& reader, QueueId id, const std::string& name,
+             uint64_t high_water_mark, Findings* findings, StepProgress* step)
+      : reader_(reader),
+        id_(id),
+        name_(name),
+        high_water_mark_(high_water_mark),
+        findings_(findings),
+        step_(step) {}
+
+  void Run();
+
+ private:
+  using Families = std::vector<Family>;
+
+  void CheckRows(const Families& families);
+  void FindRepeated(const Families& families, const Unique& unique, Repeats* repeats);
+  // Visits the sound rows. The first scan counts all rows and reports the others.
+  void Scan(Family family, bool is_first, const std::function<void(const Row&)>& visit);
+  void Take(const Row& row);
+  // For CheckBeside: whether the key is in quarantine. False for every other place, since
+  // FindRepeated finds second rows of these.
+  bool HasRow(RowPlace place, std::string_view key) const;
+  void CheckPlace(RowPlace place, std::string_view key);
+  void Report(std::string_view key, RowRule broken) {
+    if (broken != RowRule::kNone) findings_->AddKey("queue " + name_, key, broken);
+  }
+
+  const storage::Reader& reader_;
+  const QueueId id_;
+  const std::string& name_;
+  const uint64_t high_water_mark_;
+  Findings* const findings_;
+  StepProgress* const step_;
+  Repeats quarantined_;
+  Repeats pending_;
+  Repeats sequences_;
+  Repeats delayed_;
+};
+
+void QueueCheck::Run() {
+  // Quarantine first: the other rows are compared with it.
+  CheckRows({Family::kQuarantine});
+  quarantined_.Sort();
+  CheckRows({Family::kDirty, Family::kLanes});
+  FindRepeated({Family::kDirty, Family::kLanes}, kPendingKey, &pending_);
+  FindRepeated({Family::kDirty, Family::kLanes}, kSequence, &sequences_);
+  CheckRows({Family::kDelayed});
+  FindRepeated({Family::kDelayed}, kDelayedKey, &delayed_);
+  CheckRows({Family::kFailures, Family::kCursors});
+}
+
+void QueueCheck::CheckRows(const Families& families) {
+  for (const Family family : families) {
+    Scan(family, true, [this](const Row& row) { Take(row); });
+  }
+}
+
+// Frees the memory of the hashes.
+void QueueCheck::FindRepeated(const Families& families, const Unique& unique, Repeats* repeats) {
+  repeats->Sort();
+  const std::vector<uint64_t> suspects = std::move(*repeats).Take();
+  *repeats = Repeats();
+  for (auto begin = suspects.begin(); begin != suspects.end();) {
+    const auto end = begin + std::min<ptrdiff_t>(suspects.end() - begin, kSuspectsAtOnce);
+    std::unordered_set<std::string> seen;
+    for (const Family family : families) {
+      Scan(family, false, [&](const Row& row) {
+        if (!std::binary_search(begin, end, unique.hash(row))) return;
+        if (!seen.insert(unique.value(row)).second) Report(row.key(), unique.rule);
+      });
+    }
+    begin = end;
+  }
+}
+
+void QueueCheck::Scan(Family family, bool is_first, const std::function<void(const Row&)>& visit) {
+  const std::string begin = storage::QueueKeyPrefix(id_);
+  Row row;
+  const Status status = reader_.Scan(family, begin, storage::PrefixEnd(begin),
+                                     [&](std::string_view key, std::string_view value) {
+                                       const Status decoded = row.Decode(family, key, value);
+                                       if (decoded.ok()) {
+                                         visit(row);
+                                       } else if (is_first) {
+                                         findings_->Add("queue " + name_, decoded.message());
+                                       }
+                                       if (is_first) ++findings_->report().rows;
+                                       if (is_first) step_->Add(1);
+                                       return true;
+                                     });
+  if (!status.ok() && is_first) {
+    findings_->Add("queue " + name_ + ", " + FamilyName(family), status.message());
+  }
+}
+
+bool QueueCheck::HasRow(RowPlace place, std::string_view key) const {
+  if (place != RowPlace::kQuarantine || !quarantined_.Has(HashOf(key))) return false;
+  storage::QuarantineRecord record;
+  std::string value;
+  return storage::GetQuarantine(reader_, id_, key, &value, &record).ok();
+}
+
+void QueueCheck::CheckPlace(RowPlace place, std::string_view key) {
+  Report(key, storage::CheckBeside(place, [&](RowPlace other) { return HasRow(other, key); }));
+}
+
+void QueueCheck::Take(const Row& row) {
+  const std::string_view key = row.key();
+  switch (row.kind()) {
+    case Row::Kind::kPending:
+      pending_.Add(HashOf(key));
+      sequences_.Add(row.pending().sequence);
+      Report(key, storage::CheckSequence(row.pending().sequence, high_water_mark_));
+      CheckPlace(RowPlace::kPending, key);
+      break;
+    case Row::Kind::kDelayed:
+      delayed_.Add(HashOf(key));
+      CheckPlace(RowPlace::kDelayed, key);
+      break;
+    case Row::Kind::kFailures:
+      CheckPlace(RowPlace::kFailures, key);
+      break;
+    case Row::Kind::kQuarantine:
+      quarantined_.Add(HashOf(key));
+      break;
+    default:
+      break;
+  }
+}
 
 // All rows of a store.
 class RowsCheck {
@@ -34,7 +238,6 @@ class RowsCheck {
       : reader_(reader), findings_(findings), step_(step) {}
 
   void Run();
-  const std::map<std::string, RowCounts>& counts() const { return counts_; }
 
  private:
   void ScanDefault();
@@ -47,7 +250,6 @@ class RowsCheck {
   StepProgress* const step_;
   std::map<QueueId, std::string> names_;
   std::map<QueueId, uint64_t> high_waters_;
-  std::map<std::string, RowCounts> counts_;
 };
 
 void RowsCheck::Run() {
@@ -57,7 +259,7 @@ void RowsCheck::Run() {
     // A new queue has no state and no sequences. An import puts the state last.
     uint64_t high_water = found == high_waters_.end() ? 0 : found->second;
     if (storage::IsOfImport(name)) high_water = UINT64_MAX;
-    counts_[name] = CheckQueueRows(reader_, id, name, high_water, findings_, step_);
+    QueueCheck(reader_, id, name, high_water, findings_, step_).Run();
   }
   findings_->report().queues = names_.size();
   for (const auto& [id, high_water] : high_waters_) {
@@ -127,31 +329,6 @@ void RowsCheck::AddRowsOfNoQueue(Family family, uint64_t rows) {
                  std::to_string(rows) + " " + std::string(TextOf(RowRule::kRowsOfNoQueue)));
 }
 
-// Checks that a view counts as many rows.
-void CheckCounters(const std::string& dir, const std::map<std::string, RowCounts>& counts,
-                   const VerifyOptions& options, Findings* findings) {
-  std::unique_ptr<StoreView> view;
-  Status status = StoreView::Open(dir, &view);
-  if (!status.ok()) return findings->AddFile(dir, storage::WhatIsWrong(dir, status));
-  StepProgress step(options.progress, {.step = "checking counts",
-                                       .unit = Progress::Unit::kRecords,
-                                       .total = findings->report().rows});
-  for (const auto& [name, counted] : counts) {
-    QueueSummary summary;
-    status = view->Summarize(name, {}, &summary);
-    uint64_t in_lanes = summary.other_lanes;
-    for (const auto& [lane, keys] : summary.lanes) in_lanes += keys;
-    if (!status.ok()) {
-      findings->Add("queue " + name, storage::WhatIsWrong(dir, status));
-    } else if (summary.pending != counted.pending || in_lanes != counted.pending ||
-               summary.delayed != counted.delayed || summary.failing != counted.failing ||
-               summary.quarantined != counted.quarantined) {
-      findings->Add("queue " + name, "its counters are not what its rows count");
-    }
-    step.Add(counted.pending + counted.delayed + counted.failing + counted.quarantined);
-  }
-}
-
 }  // namespace
 
 Status Verify(const std::string& dir, const VerifyOptions& options, VerifyReport* report) {
@@ -174,10 +351,8 @@ Status Verify(const std::string& dir, const VerifyOptions& options, VerifyReport
   StepProgress step(
       options.progress,
       {.step = "checking rows", .unit = Progress::Unit::kRecords, .total = files.records});
-  RowsCheck rows(*reader, &findings, &step);
-  rows.Run();
+  RowsCheck(*reader, &findings, &step).Run();
   step.Finish();
-  if (report->ok() && !report->owner_alive) CheckCounters(dir, rows.counts(), options, &findings);
   return Status::Ok();
 }
 

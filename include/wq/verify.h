@@ -66,8 +66,7 @@ struct VerifyOptions {
   // Bounds the findings of a report, and so its memory; further findings are counted. Default:
   // 1000.
   size_t max_findings = 1000;
-  // Told how far the call is: "checking files", "checking rows", "checking counts". Default:
-  // nullptr, nobody.
+  // Told how far the call is: "checking files", "checking rows". Default: nullptr, nobody.
   ProgressCallback progress = nullptr;
 };
 

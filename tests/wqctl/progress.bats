@@ -40,7 +40,6 @@ lacks() { [[ "$1" != *"$2"* ]] || { echo "\"$2\" is in: $1" >&2; return 1; }; }
   run -0 at_screen "$W --progress=always verify"
   shows 'verify: checking files: 0 B of '
   shows 'verify: checking rows: 0 of '
-  shows 'verify: checking counts: 0 of '
   run -0 at_screen "$W --progress=always repair --into new"
   shows 'repair: reading files: 0 B of '
   shows 'repair: comparing records'
