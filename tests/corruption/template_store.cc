@@ -9,12 +9,12 @@
 #include <filesystem>
 #include <memory>
 
-#include "storage/memory_storage.h"
 #include "storage/open.h"
 #include "storage/process_log.h"
 #include "storage/record_keys.h"
 #include "storage/records.h"
 #include "tests/storage/support.h"
+#include "tests/support/memory_storage.h"
 
 namespace wq::storage {
 namespace {

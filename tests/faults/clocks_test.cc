@@ -12,7 +12,7 @@
 #include <gtest/gtest.h>
 
 #include "engine/store/store_impl.h"
-#include "storage/memory_storage.h"
+#include "tests/support/memory_storage.h"
 #include "wq/clock.h"
 #include "wq/limiter.h"
 #include "wq/queue.h"

@@ -16,11 +16,11 @@
 #include <gtest/gtest.h>
 
 #include "engine/store/store_impl.h"
-#include "storage/memory_storage.h"
 #include "tests/model/call_source.h"
 #include "tests/model/image.h"
 #include "tests/model/real_queue.h"
 #include "tests/support/environment.h"
+#include "tests/support/memory_storage.h"
 
 namespace wq::model {
 namespace {

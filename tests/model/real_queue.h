@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "engine/store/store_impl.h"
-#include "storage/memory_storage.h"
 #include "tests/model/call.h"
+#include "tests/support/memory_storage.h"
 #include "wq/clock.h"
 #include "wq/limiter.h"
 #include "wq/queue.h"

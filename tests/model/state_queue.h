@@ -6,8 +6,8 @@
 #include <string>
 
 #include "engine/state/queue_state.h"
-#include "storage/memory_storage.h"
 #include "tests/model/call.h"
+#include "tests/support/memory_storage.h"
 
 namespace wq::model {
 

@@ -22,12 +22,12 @@
 
 #include "engine/replication/maintenance.h"
 #include "storage/local_replica.h"
-#include "storage/memory_storage.h"
 #include "storage/replicated_storage.h"
 #include "storage/replication/memory_log.h"
 #include "tests/replication/late_log.h"
 #include "tests/replication/log_oracle.h"
 #include "tests/support/faulty_log.h"
+#include "tests/support/memory_storage.h"
 #include "wq/clock.h"
 
 namespace wq::replication {

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "engine/store/store_impl.h"
-#include "storage/memory_storage.h"
 #include "tests/server/server_fixture.h"
+#include "tests/support/memory_storage.h"
 #include "wq/queue_access.h"
 
 namespace wq {

@@ -12,8 +12,8 @@
 
 #include "engine/store/store_impl.h"
 #include "server/http/http.h"
-#include "storage/memory_storage.h"
 #include "tests/server/server_fixture.h"
+#include "tests/support/memory_storage.h"
 #include "wq/live_store.h"
 #include "wq/live_worker.h"
 #include "wq/queue_access.h"

@@ -1,7 +1,7 @@
 #include "storage/difference.h"
 
-#include "storage/memory_storage.h"
 #include "tests/storage/support.h"
+#include "tests/support/memory_storage.h"
 
 namespace wq::storage {
 namespace {

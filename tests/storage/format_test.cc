@@ -3,9 +3,9 @@
 #include "storage/process_log/format.h"
 
 #include "base/crc32c.h"
-#include "storage/memory_storage.h"
 #include "storage/records.h"
 #include "tests/storage/support.h"
+#include "tests/support/memory_storage.h"
 
 namespace wq::storage {
 namespace {

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "storage/memory_storage.h"
 #include "storage/records.h"
 #include "tests/storage/support.h"
+#include "tests/support/memory_storage.h"
 
 namespace wq::storage {
 

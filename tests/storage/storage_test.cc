@@ -1,8 +1,8 @@
 // What the engine may rely on in every implementation of Storage: the same tests on each.
 #include "storage/storage.h"
 
-#include "storage/memory_storage.h"
 #include "tests/storage/support.h"
+#include "tests/support/memory_storage.h"
 
 namespace wq::storage {
 namespace {

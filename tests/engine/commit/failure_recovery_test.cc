@@ -10,7 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "engine/commit/journal.h"
-#include "storage/memory_storage.h"
+#include "tests/support/memory_storage.h"
 #include "wq/clock.h"
 
 namespace wq {

@@ -14,10 +14,10 @@
 #include <gtest/gtest.h>
 
 #include "base/boot_id.h"
-#include "storage/memory_storage.h"
 #include "storage/process_log.h"
 #include "storage/records.h"
 #include "tests/support/environment.h"
+#include "tests/support/memory_storage.h"
 
 namespace wq {
 namespace {

@@ -9,9 +9,9 @@
 #include "base/boot_id.h"
 #include "base/check.h"
 #include "engine/state/queue_state.h"
-#include "storage/memory_storage.h"
 #include "storage/process_log.h"
 #include "tests/support/environment.h"
+#include "tests/support/memory_storage.h"
 
 namespace wq {
 namespace {

@@ -24,10 +24,10 @@
 
 #include "engine/state/group_table.h"
 #include "engine/store/store_impl.h"
-#include "storage/memory_storage.h"
 #include "storage/records.h"
 #include "tests/support/draw.h"
 #include "tests/support/environment.h"
+#include "tests/support/memory_storage.h"
 #include "tests/support/wait.h"
 #include "wq/limiter.h"
 #include "wq/queue.h"

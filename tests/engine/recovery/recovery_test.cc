@@ -5,9 +5,9 @@
 #include <gtest/gtest.h>
 
 #include "engine/state/queue_state.h"
-#include "storage/memory_storage.h"
 #include "storage/records.h"
 #include "tests/support/failing_reader.h"
+#include "tests/support/memory_storage.h"
 
 namespace wq {
 namespace {

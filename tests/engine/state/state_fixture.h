@@ -11,8 +11,8 @@
 
 #include "engine/recovery/recovery.h"
 #include "engine/state/queue_state.h"
-#include "storage/memory_storage.h"
 #include "storage/records.h"
+#include "tests/support/memory_storage.h"
 #include "wq/keys.h"
 
 namespace wq {

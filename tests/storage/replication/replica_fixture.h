@@ -9,11 +9,11 @@
 #include <string_view>
 
 #include "storage/local_replica.h"
-#include "storage/memory_storage.h"
 #include "storage/replicated_storage.h"
 #include "storage/replication/memory_log.h"
 #include "tests/storage/support.h"
 #include "tests/support/faulty_log.h"
+#include "tests/support/memory_storage.h"
 #include "wq/clock.h"
 
 namespace wq::storage {
