@@ -1,11 +1,16 @@
-// wqctl completion: prints a completion script, generated from the parsers themselves.
+// wqctl completion: prints the script of a shell, which asks wqctl itself for what may be next.
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "tools/wqctl/cli/about.h"
+#include "tools/wqctl/cli/filter.h"
 #include "tools/wqctl/cli/parse_verbs.h"
+#include "tools/wqctl/cli/queues.h"
+#include "tools/wqctl/text/bytes_text.h"
 #include "tools/wqctl/text/exit_code.h"
 #include "tools/wqctl/text/output.h"
 
@@ -21,348 +26,224 @@ Examples:
   wqctl completion zsh > ~/.zfunc/_wqctl     # ~/.zfunc is in fpath
   wqctl completion fish > ~/.config/fish/completions/wqctl.fish)sh";
 
-enum class Shell : uint8_t { kBash, kZsh, kFish };
+// The scripts run `wqctl completion SHELL -- WORD...` with the words behind wqctl, of which the
+// last is to be completed. The answer is texts that end with NUL: first "files" or "directories",
+// which the shell completes; "keys", and keys; or "words", and words with their descriptions.
 
-struct CompletionArgs {
-  Shell shell = Shell::kBash;
-};
-
-std::string Quoted(std::string_view text) {
-  std::string quoted = "'";
-  for (const char c : text) quoted += c == '\'' ? "'\\''" : std::string(1, c);
-  return quoted + "'";
-}
-
-std::string Joined(const std::vector<std::string>& words, const char* between) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : between) + word;
-  return text;
-}
-
-// The kind of an option's value; "" for a flag.
-std::string KindOf(const OptionAbout& option) {
-  if (option.type.empty()) return "";
-  const std::vector<std::string> choices = option.Choices();
-  if (!choices.empty()) return "words " + Joined(choices, " ");
-  if (option.names.back() == "--queue") return "queue";
-  if (option.names.back() == "--state") return "words pending delayed failing quarantined";
-  return option.type == "DIR" || option.type == "NEW" ? "directory" : "other";
-}
-
-// Whether the arguments of the verb are keys that a queue may have.
-bool TakesKeys(const VerbAbout& verb) {
-  return verb.synopsis.find("KEY") != std::string::npos && verb.name != "add";
-}
-
-// The verbs that take keys, as patterns of a shell's `case`.
-std::string KeyVerbs(const std::vector<VerbAbout>& verbs) {
-  std::vector<std::string> patterns;
-  for (const VerbAbout& verb : verbs) {
-    if (TakesKeys(verb)) patterns.push_back(Quoted(verb.name));
-  }
-  return Joined(patterns, "|");
-}
-
-// Matches a key with a control of the direction of text, for bash and zsh: on a terminal such a key
-// looks like another.
-constexpr const char* kHasBidi =
-    R"sh(*[$'\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069']*)sh";
-
-// Two functions that know the verbs, for bash and zsh.
-std::string VerbFunctions(const std::vector<VerbAbout>& verbs, Shell shell) {
-  std::string options = "_wqctl_options() {\n  case \"$1\" in\n";
-  std::string kinds =
-      "_wqctl_kind() {\n  case \"$1\" in\n    --store) echo directory ;;\n"
-      "    ' --color' | ' --progress') echo 'words auto always never' ;;\n";
-  for (const VerbAbout& verb : verbs) {
-    std::vector<std::string> names;
-    for (const OptionAbout& option : verb.options) {
-      std::vector<std::string> patterns;
-      for (const std::string& name : option.names) {
-        const std::string shown = name + ":" + option.description;
-        names.push_back(shell == Shell::kBash ? name : Quoted(shown));
-        patterns.push_back(Quoted(verb.name + " " + name));
-      }
-      const std::string kind = KindOf(option);
-      if (!kind.empty())
-        kinds += "    " + Joined(patterns, "|") + ") echo " + Quoted(kind) + " ;;\n";
-    }
-    const std::string list = shell == Shell::kBash ? "echo " + Quoted(Joined(names, " "))
-                                                   : "reply=(" + Joined(names, " ") + ")";
-    options += "    " + Quoted(verb.name) + ") " + list + " ;;\n";
-  }
-  return options + "  esac\n}\n" + kinds + "  esac\n}\n";
-}
-
-// The first words of verbs; with `family` the second words of its verbs.
-std::vector<std::string> NextWords(const std::vector<VerbAbout>& verbs, const std::string& family,
-                                   bool with_summary) {
-  std::vector<std::string> words;
-  for (const VerbAbout& verb : verbs) {
-    const size_t space = verb.name.find(' ');
-    std::string word = verb.name.substr(0, space);
-    std::string summary = verb.summary;
-    if (!family.empty()) {
-      if (space == std::string::npos || word != family) continue;
-      word = verb.name.substr(space + 1);
-    } else if (space != std::string::npos) {
-      summary = "see wqctl " + word + " --help";
-    }
-    if (with_summary) word = Quoted(word + ":" + summary);
-    if (words.empty() || words.back() != word) words.push_back(word);
-  }
-  return words;
-}
-
-// Reads the words before the completed word. Sets: verb, perhaps family, store and queue (as
-// options), expect (the option whose value is next), rest (behind "--").
-constexpr std::string_view kWalk = R"sh(    word=$W
-    if [[ $word == = ]]; then continue; fi
-    if [[ -n $expect ]]; then
-      case $expect in
-        --store) store=(--store "$word") ;;
-        -q|--queue) queue=(--queue "$word") ;;
-      esac
-      expect=
-    elif [[ $word == -- ]]; then
-      rest=1
-    elif [[ $word == --queue=* ]]; then
-      queue=("$word")
-    elif [[ $word == -* ]]; then
-      if [[ $word == --store || -n $(_wqctl_kind "$verb $word") ]]; then expect=$word; fi
-    elif [[ -z $verb && -z $family ]]; then
-      case $word in FAMILIES) family=$word ;; *) verb=$word ;; esac
-    elif [[ -z $verb ]]; then
-      verb="$family $word"
-    fi
-)sh";
-
-std::string Replaced(std::string text, std::string_view what, const std::string& with) {
-  for (size_t at = 0; (at = text.find(what, at)) != std::string::npos; at += with.size()) {
-    text.replace(at, what.size(), with);
-  }
-  return text;
-}
-
-std::string WalkOf(const std::vector<VerbAbout>& verbs, const std::string& word) {
-  return Replaced(Replaced(std::string(kWalk), "$W", word), "FAMILIES",
-                  Joined(FamiliesOf(verbs), "|"));
-}
-
-// "    family) … ;;" for each family.
-std::string FamilyCases(const std::vector<VerbAbout>& verbs, const std::string& before,
-                        const std::string& after, bool with_summary) {
-  std::string text;
-  for (const std::string& family : FamiliesOf(verbs)) {
-    text += "      " + family + ") " + before +
-            Joined(NextWords(verbs, family, with_summary), " ") + after + " ;;\n";
-  }
-  return text;
-}
-
-std::string BashText(const std::vector<VerbAbout>& verbs) {
-  return "# bash completion for wqctl, as wqctl completion bash prints it.\n" +
-         VerbFunctions(verbs, Shell::kBash) + R"sh(_wqctl() {
-  local cur=${COMP_WORDS[COMP_CWORD]} word verb= family= expect= rest= keys= kind i
-  local -a store=() queue=() found=()
+constexpr std::string_view kBash =
+    R"sh(# bash completion for wqctl, as wqctl completion bash prints it.
+_wqctl() {
+  local cur=${COMP_WORDS[COMP_CWORD]} word
+  local bidi=$'*[\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069]*'
+  local -a found=()
   COMPREPLY=()
-  for ((i = 1; i < COMP_CWORD; i++)); do
-)sh" + WalkOf(verbs, "${COMP_WORDS[i]}") +
-         R"sh(  done
   if [[ $cur == = ]]; then cur=; fi
-  case $verb in KEYVERBS) keys=1 ;; esac
-  if [[ -n $rest && -z $keys ]]; then
-    mapfile -t COMPREPLY < <(compgen -f -- "$cur")
-  elif [[ -n $expect ]]; then
-    kind=$(_wqctl_kind "$verb $expect")
-    if [[ $expect == --store ]]; then kind=directory; fi
-    case $kind in
-      words\ *) mapfile -t COMPREPLY < <(compgen -W "${kind#words }" -- "$cur") ;;
-      queue) mapfile -t COMPREPLY < <()sh"
-         R"sh(compgen -W "$(wqctl "${store[@]}" inspect -o name 2>/dev/null)" -- "$cur") ;;
-      directory) compopt -o filenames 2>/dev/null; mapfile -t COMPREPLY < <(compgen -d -- "$cur") ;;
-    esac
-  elif [[ -n $verb && -z $rest && $cur == -* ]]; then
-    mapfile -t COMPREPLY < <(compgen -W "$(_wqctl_options "$verb")" -- "$cur")
-  elif [[ -n $keys ]]; then
-    # Keys may be any bytes: no expansion may see them. Bash splits a word at colons.
-    if [[ $cur == : || ${COMP_WORDS[COMP_CWORD - 1]} == : ]]; then return; fi
-    mapfile -d '' -t found < <(wqctl "${store[@]}" ls "${queue[@]}" ${cur:+"--prefix=$cur"} )sh"
-         R"sh(--limit 200 -o name -0 2>/dev/null)
-    for word in "${found[@]}"; do
-      # Before "--" it would be an option.
-      if [[ $word == -* && -z $rest ]]; then continue; fi
-      if [[ $word == HASBIDI ]]; then
-        LC_ALL=C printf -v word %q "$word"
-      else
-        printf -v word %q "$word"
-      fi
-      COMPREPLY+=("$word")
-    done
-  elif [[ -n $verb ]]; then
-    compopt -o filenames 2>/dev/null; mapfile -t COMPREPLY < <(compgen -f -- "$cur")
-  else
-    case $family in
-)sh" + FamilyCases(verbs, "word='", "'", false) +
-         "      *) word='" + Joined(NextWords(verbs, "", false), " ") +
-         R"sh( --store --color --progress --help --version' ;;
-    esac
-    mapfile -t COMPREPLY < <(compgen -W "$word" -- "$cur")
-  fi
+  mapfile -d '' -t found < <(
+    wqctl completion bash -- "${COMP_WORDS[@]:1:COMP_CWORD-1}" "$cur" 2>/dev/null)
+  case ${found[0]} in
+    files) compopt -o filenames 2>/dev/null; mapfile -t COMPREPLY < <(compgen -f -- "$cur") ;;
+    directories) compopt -o filenames 2>/dev/null; mapfile -t COMPREPLY < <(compgen -d -- "$cur") ;;
+    keys)
+      # Keys may be any bytes: no expansion may see them. Bash splits a word at colons.
+      if [[ $cur == : || ${COMP_WORDS[COMP_CWORD - 1]} == : ]]; then return; fi
+      for word in "${found[@]:1}"; do
+        # On a terminal a key with a control of the direction of text looks like another.
+        if [[ $word == $bidi ]]; then
+          LC_ALL=C printf -v word %q "$word"
+        else
+          printf -v word %q "$word"
+        fi
+        COMPREPLY+=("$word")
+      done ;;
+    words) COMPREPLY=("${found[@]:1}") ;;
+  esac
 }
 complete -F _wqctl wqctl
 )sh";
-}
 
-std::string ZshText(const std::vector<VerbAbout>& verbs) {
-  return "#compdef wqctl\n# zsh completion for wqctl, as wqctl completion zsh prints it.\n" +
-         VerbFunctions(verbs, Shell::kZsh) + R"sh(_wqctl() {
-  local word verb= family= expect= rest= keys= kind i
-  local -a store queue reply found
-  for ((i = 2; i < CURRENT; i++)); do
-)sh" + WalkOf(verbs, "${words[i]}") +
-         R"sh(  done
-  case $verb in KEYVERBS) keys=1 ;; esac
-  if [[ -n $expect ]]; then
-    kind=$(_wqctl_kind "$verb $expect")
-    if [[ $expect == --store ]]; then kind=directory; fi
-    case $kind in
-      words\ *) compadd -- ${=kind#words } ;;
-      queue) compadd -- ${(f)"$(wqctl $store inspect -o name 2>/dev/null)"} ;;
-      directory) _files -/ ;;
-    esac
-  elif [[ -z $rest && -n $verb && ${words[CURRENT]} == -* ]]; then
-    _wqctl_options "$verb"
-    _describe -o option reply
-  elif [[ -n $keys ]]; then
-    for word in ${(0)"$(wqctl $store ls $queue ${words[CURRENT]:+"--prefix=${words[CURRENT]}"} )sh"
-         R"sh(--limit 200 -o name -0 2>/dev/null)"}; do
-      # Before "--" it would be an option; and zsh prints what it offers as it is.
-      if [[ ($word == -* && -z $rest) || $word == HASBIDI ]]; then continue; fi
-      found+=("$word")
-    done
-    compadd -- "${found[@]}"
-  elif [[ -n $rest || -n $verb ]]; then
-    _files
-  else
-    case $family in
-)sh" + FamilyCases(verbs, "reply=(", ")", true) +
-         "      *) reply=(" + Joined(NextWords(verbs, "", true), " ") +
-         R"sh( '--store:the directory of the store' )sh"
-         R"sh('--color:colours' '--progress:a line about progress' )sh"
-         R"sh('--help:help' '--version:version') ;;
-    esac
-    _describe verb reply
-  fi
+constexpr std::string_view kZsh = R"sh(#compdef wqctl
+# zsh completion for wqctl, as wqctl completion zsh prints it.
+_wqctl() {
+  local -a found
+  found=(${(0)"$(wqctl completion zsh -- "${(@)words[2,CURRENT]}" 2>/dev/null)"})
+  case ${found[1]} in
+    files) _files ;;
+    directories) _files -/ ;;
+    keys) shift found; compadd -- "${found[@]}" ;;
+    words) shift found; _describe wqctl found ;;
+  esac
 }
 if [[ ${funcstack[1]} == _wqctl ]]; then _wqctl "$@"; else compdef _wqctl wqctl; fi
 )sh";
-}
 
-std::string FishOption(const VerbAbout& verb, const OptionAbout& option) {
-  std::string line = "complete -c wqctl -n '__wqctl_at " + verb.name + "'";
-  for (const std::string& name : option.names) {
-    line += name.starts_with("--") ? " -l " + name.substr(2) : " -s " + name.substr(1);
-  }
-  const std::string kind = KindOf(option);
-  if (kind.starts_with("words ")) line += " -x -a " + Quoted(kind.substr(6));
-  if (kind == "queue") line += " -x -a '(__wqctl_queues)'";
-  if (kind == "directory") line += " -x -a '(__fish_complete_directories)'";
-  if (kind == "other") line += " -x";
-  return line + " -d " + Quoted(option.description) + "\n";
-}
-
-// Before the verbs.
-constexpr std::string_view kFishHead =
+constexpr std::string_view kFish =
     R"sh(# fish completion for wqctl, as wqctl completion fish prints it.
-function __wqctl_verb
-  set -l verb
-  set -l skip 0
-  for word in (commandline -opc)[2..-1]
-    if test $skip = 1
-      set skip 0
-    else if contains -- "$word" --store --color --progress
-      set skip 1
-    else if string match -q -- '-*' $word
-      test -n "$verb"; and break
-    else if test -n "$verb"
-      set verb "$verb $word"
-      break
-    else
-      set verb $word
-      contains -- $word FAMILIES; or break
-    end
-  end
-  echo $verb
-end
-function __wqctl_at
-  test (__wqctl_verb) = "$argv"
-end
-function __wqctl_queues
+function __wqctl_complete
   set -l words (commandline -opc)
-  set -l at (contains -i -- --store $words)
-  if test -n "$at"; and set -q words[(math $at + 1)]
-    wqctl --store $words[(math $at + 1)] inspect -o name 2>/dev/null
-  else
-    wqctl inspect -o name 2>/dev/null
+  set -l current (commandline -ct)
+  set -l found (wqctl completion fish -- $words[2..-1] "$current" 2>/dev/null | string split0)
+  switch "$found[1]"
+    case files
+      __fish_complete_path "$current"
+    case directories
+      __fish_complete_directories "$current" ''
+    case keys words
+      string join \n -- $found[2..-1]
   end
 end
-function __wqctl_keys
-  set -l words (commandline -opc)
-  set -l options
-  for i in (seq (count $words))
-    if contains -- $words[$i] --store -q --queue; and set -q words[(math $i + 1)]
-      set -a options $words[$i] $words[(math $i + 1)]
-    else if string match -q -- '--queue=*' $words[$i]
-      set -a options $words[$i]
-    end
-  end
-  set -l before '^-' # Before "--" it would be an option.
-  contains -- -- $words; and set before '^$'
-  # fish prints what it offers as it is: no controls of the direction of text, and no others.
-  wqctl ls $options --prefix (commandline -ct) --limit 200 -o name -0 2>/dev/null |
-    string split0 | string match -rv '[\p{Cc}\p{Cf}]' | string match -rv -- $before
-end
-complete -c wqctl -n '__wqctl_at ""' -f
-complete -c wqctl -n '__wqctl_at ""' -l store -x -a '(__fish_complete_directories)')sh"
-    R"sh( -d 'The directory of the store'
-complete -c wqctl -n '__wqctl_at ""' -l color -x -a 'auto always never' -d 'Colours'
-complete -c wqctl -n '__wqctl_at ""' -l progress -x -a 'auto always never' -d 'Progress on stderr'
-complete -c wqctl -n '__wqctl_at ""' -l version -d 'The version'
+complete -c wqctl -f -a '(__wqctl_complete)'
 )sh";
 
-// Offers `word` after the words `at`.
-std::string FishWord(const std::string& at, const std::string& word, const std::string& summary) {
-  return "complete -c wqctl -n '__wqctl_at " + (at.empty() ? "\"\"" : at) + "' -f -a " + word +
-         " -d " + Quoted(summary) + "\n";
+struct CompletionArgs {
+  std::string shell;
+  std::string store_dir;       // Of the settings.
+  std::optional<Words> words;  // To be completed. Unset: the script is to be printed.
+};
+
+// The options before the verb.
+VerbAbout AboutRoot() {
+  VerbAbout root;
+  root.options = {{{"--store"}, "DIR", "The store's directory"},
+                  {{"--color"}, "auto|always|never", "Colours"},
+                  {{"--progress"}, "auto|always|never", "A line about progress"},
+                  {{"--help"}, "", "Help"},
+                  {{"--version"}, "", "The version"}};
+  return root;
 }
 
-std::string FishText(const std::vector<VerbAbout>& verbs) {
-  const std::vector<std::string> families = FamiliesOf(verbs);
-  std::string text = Replaced(std::string(kFishHead), "FAMILIES", Joined(families, " "));
-  for (const std::string& family : families) {
-    text += FishWord("", family, "see wqctl " + family + " --help");
+class Completer {
+ public:
+  Completer(const CompletionArgs& args, Output* out)
+      : args_(args), out_(*out), store_dir_(args.store_dir) {
+    for (size_t i = 0; i + 1 < args.words->size(); ++i) Take((*args.words)[i]);
+    current_ = args.words->empty() ? "" : args.words->back();
   }
-  for (const VerbAbout& verb : verbs) {
-    const size_t space = verb.name.find(' ');
-    const bool two = space != std::string::npos;
-    text += FishWord(two ? verb.name.substr(0, space) : "",
-                     two ? verb.name.substr(space + 1) : verb.name, verb.summary);
-    if (TakesKeys(verb)) {
-      text += "complete -c wqctl -n '__wqctl_at " + verb.name + "' -f -a '(__wqctl_keys)'\n";
+
+  void Complete() {
+    const size_t equals = current_.find('=');
+    if (option_ == nullptr && !behind_ && current_.starts_with("--") && equals != current_.npos) {
+      before_ = current_.substr(0, equals + 1);
+      option_ = verb_.Find(current_.substr(0, equals));
     }
-    for (const OptionAbout& option : verb.options) text += FishOption(verb, option);
+    if (option_ != nullptr) return CompleteValue();
+    const bool has_verb = !verb_.name.empty();
+    if (has_verb && !behind_ && current_.starts_with('-')) return CompleteOption();
+    // The arguments of other verbs may be files, as those of a command are.
+    const bool takes_keys = verb_.synopsis.find("KEY") != std::string::npos && verb_.name != "add";
+    if (takes_keys) return CompleteKey();
+    if (has_verb || behind_) return Say("files");
+    CompleteVerb();
+    if (family_.empty()) CompleteOption();
   }
-  return text;
-}
+
+ private:
+  // A word before the one that is to be completed. Bash gives "=" as a word of its own.
+  void Take(const std::string& word) {
+    if (word == "=") return;
+    if (option_ != nullptr) {
+      TakeValue(std::exchange(option_, nullptr)->names.back(), word);
+    } else if (behind_ || word == "--") {
+      behind_ = true;
+    } else if (word.starts_with('-')) {
+      const size_t equals = word.find('=');
+      const OptionAbout* const option = verb_.Find(word.substr(0, equals));
+      if (option == nullptr || option->type.empty()) return;
+      if (equals == std::string::npos) {
+        option_ = option;
+      } else {
+        TakeValue(option->names.back(), word.substr(equals + 1));
+      }
+    } else if (verb_.name.empty()) {
+      TakeVerb(family_.empty() ? word : family_ + " " + word);
+    }
+  }
+  void TakeVerb(const std::string& name) {
+    for (const VerbAbout& verb : verbs_) {
+      if (verb.name == name) verb_ = verb;
+      if (verb.name.starts_with(name + " ")) family_ = name;
+    }
+  }
+  void TakeValue(const std::string& option, const std::string& value) {
+    if (option == "--store") store_dir_ = value;
+    if (option == "--queue") queue_ = value;
+  }
+
+  void Say(const std::string& text) { out_.Write(text + '\0'); }
+  // Begins the answer with the first word.
+  void Offer(const std::string& word, const std::string& description) {
+    if (!std::exchange(has_words_, true)) Say("words");
+    if (!word.starts_with(current_)) return;
+    const char* const between = args_.shell == "zsh" ? ":" : "\t";
+    Say(args_.shell == "bash" || description.empty() ? word : word + between + description);
+  }
+
+  void CompleteValue() {
+    const std::string name = option_->names.back();
+    if (option_->type == "DIR" || option_->type == "NEW") return Say("directories");
+    std::vector<std::string> values = option_->Choices();
+    if (name == "--state") values = {"pending", "delayed", "failing", "quarantined"};
+    if (name == "--queue") {
+      std::unique_ptr<wq::StoreView> view;
+      if (!ViewQueues(store_dir_, std::nullopt, &view, &values).ok()) return;
+    }
+    for (const std::string& value : values) Offer(before_ + value, "");
+  }
+  void CompleteOption() {
+    for (const OptionAbout& option : verb_.options) {
+      for (const std::string& name : option.names) Offer(name, option.description);
+    }
+  }
+  void CompleteVerb() {
+    std::string last;
+    for (const VerbAbout& verb : verbs_) {
+      const size_t space = verb.name.find(' ');
+      const std::string first = verb.name.substr(0, space);
+      const bool two = space != std::string::npos;
+      if (!family_.empty() && first == family_) Offer(verb.name.substr(space + 1), verb.summary);
+      if (!family_.empty() || std::exchange(last, first) == first) continue;
+      Offer(first, two ? "see wqctl " + first + " --help" : verb.summary);
+    }
+  }
+  void CompleteKey() {
+    constexpr uint64_t kMaxKeys = 200;
+    Say("keys");
+    std::unique_ptr<wq::StoreView> view;
+    std::vector<std::string> queues;
+    if (!ViewQueues(store_dir_, queue_, &view, &queues).ok()) return;
+    Filter filter;
+    filter.prefix = current_;
+    filter.limit = kMaxKeys;
+    static_cast<void>(
+        VisitMatching(*view, queues, filter, 0, [this](const std::string&, const wq::Entry& entry) {
+          // Before "--" it would be an option; and zsh and fish print what they offer as it is.
+          const bool as_option = !behind_ && entry.key.starts_with('-');
+          if (!as_option && (args_.shell == "bash" || !NeedsEscapes(entry.key))) Say(entry.key);
+          return true;
+        }));
+  }
+
+  const CompletionArgs& args_;
+  Output& out_;
+  const std::vector<VerbAbout> verbs_ = AboutVerbs();
+  std::string current_;  // The word that is to be completed.
+  std::string before_;   // The part of it before the value: "--name=".
+  // What the words before it say.
+  VerbAbout verb_ = AboutRoot();         // Without a name before the verb.
+  std::string family_;                   // The first word of a verb that has two.
+  const OptionAbout* option_ = nullptr;  // Its value is next. Of verb_.
+  bool behind_ = false;                  // Behind "--".
+  std::string store_dir_;
+  std::optional<std::string> queue_;
+  bool has_words_ = false;
+};
 
 int Run(const CompletionArgs& args) {
-  const std::vector<VerbAbout> verbs = AboutVerbs();
   Output out;
-  const std::string text = args.shell == Shell::kBash  ? BashText(verbs)
-                           : args.shell == Shell::kZsh ? ZshText(verbs)
-                                                       : FishText(verbs);
-  out.Write(Replaced(Replaced(text, "KEYVERBS", KeyVerbs(verbs)), "HASBIDI", kHasBidi));
+  if (args.words) {
+    Completer(args, &out).Complete();
+  } else {
+    out.Write(args.shell == "bash" ? kBash : args.shell == "zsh" ? kZsh : kFish);
+  }
   return out.Finish(kExitOk);
 }
 
@@ -374,15 +255,15 @@ Command ParseCompletion(const Input& input) {
                     {"Prints the script that completes wqctl's command lines in a shell.",
                      " bash|zsh|fish", kCompletionExamples},
                     nullptr);
-  const Words words = parser.Parse();
-  if (words.size() != 1) Usage("which shell? bash, zsh or fish");
-  if (words.front() == "zsh") {
-    args.shell = Shell::kZsh;
-  } else if (words.front() == "fish") {
-    args.shell = Shell::kFish;
-  } else if (words.front() != "bash") {
-    Usage("no completion for \"" + words.front() + "\": bash, zsh or fish");
+  parser.Parse();
+  const Words& shells = parser.positionals();
+  if (shells.size() != 1) Usage("which shell? bash, zsh or fish");
+  args.shell = shells.front();
+  if (args.shell != "bash" && args.shell != "zsh" && args.shell != "fish") {
+    Usage("no completion for \"" + args.shell + "\": bash, zsh or fish");
   }
+  args.store_dir = input.store_dir;
+  args.words = input.behind;
   return args;
 }
 

@@ -25,15 +25,4 @@ const OptionAbout* VerbAbout::Find(std::string_view option) const {
   return found == options.end() ? nullptr : &*found;
 }
 
-std::vector<std::string> FamiliesOf(const std::vector<VerbAbout>& verbs) {
-  std::vector<std::string> families;
-  for (const VerbAbout& verb : verbs) {
-    const size_t space = verb.name.find(' ');
-    if (space == std::string::npos) continue;
-    std::string family = verb.name.substr(0, space);
-    if (families.empty() || families.back() != family) families.push_back(std::move(family));
-  }
-  return families;
-}
-
 }  // namespace wqctl

@@ -35,7 +35,4 @@ struct VerbAbout {
 // All verbs, in the order of the help. Defined in parse.cc.
 std::vector<VerbAbout> AboutVerbs();
 
-// The first words of verbs that have two words, each once.
-std::vector<std::string> FamiliesOf(const std::vector<VerbAbout>& verbs);
-
 }  // namespace wqctl
