@@ -1,7 +1,6 @@
 #include "tools/wqctl/process/family.h"
 
 #include <dirent.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <unistd.h>
@@ -13,7 +12,7 @@
 #include <sstream>
 #include <string>
 
-#include "tools/wqctl/process/descriptor.h"
+#include "base/files.h"
 
 namespace wqctl {
 namespace {
@@ -53,8 +52,7 @@ std::vector<std::string> AllPids() {
 // nullopt: it has gone.
 std::optional<Process> ReadProcess(const std::string& pid) {
   std::string text;  // "4711 (sh) S 4710 …"; the name of the program may contain anything.
-  const Descriptor file(open(("/proc/" + pid + "/stat").c_str(), O_RDONLY | O_CLOEXEC));
-  if (file.get() < 0 || !ReadWhole(file.get(), &text)) return std::nullopt;
+  if (!wq::ReadSmallFile("/proc/" + pid + "/stat", 4096, &text).ok()) return std::nullopt;
   const size_t name_end = text.rfind(')');
   if (name_end == std::string::npos) return std::nullopt;
   Process process;

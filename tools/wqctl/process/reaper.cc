@@ -1,6 +1,5 @@
 #include "tools/wqctl/process/reaper.h"
 
-#include <fcntl.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
@@ -20,7 +19,7 @@
 #include <system_error>
 #include <utility>
 
-#include "tools/wqctl/process/descriptor.h"
+#include "base/files.h"
 
 namespace wqctl {
 namespace {
@@ -35,8 +34,7 @@ constexpr size_t kPlacesBytes = sizeof(int) * Reaper::kMaxCommands;
 void SetName() {
   prctl(PR_SET_NAME, kName);
   std::string command_line;
-  const Descriptor file(open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC));
-  if (file.get() < 0 || !ReadWhole(file.get(), &command_line)) return;
+  if (!wq::ReadSmallFile("/proc/self/cmdline", size_t{4} << 20, &command_line).ok()) return;
   if (command_line.size() <= std::strlen(kName)) return;
   std::memset(program_invocation_name, 0, command_line.size());
   std::string_view(kName).copy(program_invocation_name, std::strlen(kName));
@@ -46,9 +44,7 @@ void SetName() {
 pid_t PidOf(int pid_fd) {
   constexpr std::string_view kField = "\nPid:\t";
   std::string text;
-  const Descriptor file(
-      open(("/proc/self/fdinfo/" + std::to_string(pid_fd)).c_str(), O_RDONLY | O_CLOEXEC));
-  if (file.get() < 0 || !ReadWhole(file.get(), &text)) return 0;
+  if (!wq::ReadSmallFile("/proc/self/fdinfo/" + std::to_string(pid_fd), 4096, &text).ok()) return 0;
   const size_t at = text.find(kField);
   pid_t pid = 0;
   if (at != text.npos) {

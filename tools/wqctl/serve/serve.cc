@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/files.h"
 #include "base/mutex.h"
 #include "server/net/systemd_notify.h"
 #include "tools/wqctl/cli/drain.h"
@@ -95,18 +96,6 @@ wq::Status ReadConfig(const ServeArgs& args, ServeConfig* config) {
   return {};
 }
 
-class EventFd {
- public:
-  EventFd() : fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
-  ~EventFd() { close(fd_); }
-  EventFd(const EventFd&) = delete;
-  EventFd& operator=(const EventFd&) = delete;
-  int get() const { return fd_; }
-
- private:
-  const int fd_;
-};
-
 class Daemon {
  public:
   explicit Daemon(const ServeArgs& args) : args_(args) {}
@@ -136,7 +125,8 @@ class Daemon {
   mutable wq::Mutex mu_;
   ServeConfig config_ WQ_GUARDED_BY(mu_);
   bool replicated_ = false;
-  const EventFd lost_;  // Readable: an ownership has ended.
+  const wq::FileDescriptor lost_{
+      eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};  // Readable: an ownership has ended.
   OwnershipEnd ownership_end_;
   std::unique_ptr<wq::Store> store_;
   std::unique_ptr<wq::Server>
@@ -418,27 +408,23 @@ int Run(const ServeArgs& args) {
 }
 
 void AddAddressOptions(VerbParser* parser, ServeConfig* options) {
-  const auto text = [parser](const std::string& name, const std::string& type,
-                             const std::string& description, std::string* target) {
-    parser->Option(name, type, description, "a text that is not empty",
-                   [target](const std::string& value) {
-                     *target = value;
-                     return !value.empty();
-                   });
-  };
-  text("--address", "HOST:PORT",
-       "Serve over TCP too: on loopback, or with a token or client certificates; port 0: any",
-       &options->address);
-  text("--tls-cert", "FILE", "The certificate of the address, in PEM", &options->tls_cert);
-  text("--tls-key", "FILE", "The key of the certificate, in PEM", &options->tls_key);
-  text("--tls-client-ca", "FILE", "Clients must show a certificate of this CA",
-       &options->tls_client_ca);
-  text("--token-file", "FILE", "Calls over TCP must have the token in FILE", &options->token_file);
-  text("--viewer-token-file", "FILE", "Calls over TCP with the token in FILE may read only",
-       &options->viewer_token_file);
-  text("--http", "HOST:PORT",
-       "Serve the live page, /metrics, /healthz and /readyz on loopback; port 0: any",
-       &options->http);
+  parser->NonEmpty(
+      "--address", "HOST:PORT",
+      "Serve over TCP too: on loopback, or with a token or client certificates; port 0: any",
+      &options->address);
+  parser->NonEmpty("--tls-cert", "FILE", "The certificate of the address, in PEM",
+                   &options->tls_cert);
+  parser->NonEmpty("--tls-key", "FILE", "The key of the certificate, in PEM", &options->tls_key);
+  parser->NonEmpty("--tls-client-ca", "FILE", "Clients must show a certificate of this CA",
+                   &options->tls_client_ca);
+  parser->NonEmpty("--token-file", "FILE", "Calls over TCP must have the token in FILE",
+                   &options->token_file);
+  parser->NonEmpty("--viewer-token-file", "FILE",
+                   "Calls over TCP with the token in FILE may read only",
+                   &options->viewer_token_file);
+  parser->NonEmpty("--http", "HOST:PORT",
+                   "Serve the live page, /metrics, /healthz and /readyz on loopback; port 0: any",
+                   &options->http);
 }
 
 void AddLimitOptions(VerbParser* parser, ServeConfig* options) {

@@ -10,12 +10,15 @@
 #include <string_view>
 #include <utility>
 
+#include "base/mutex.h"
+
 namespace wqctl {
 namespace {
 
 constexpr std::string_view kEraseLine = "\r\x1b[K";
 
 When wanted = When::kAuto;
+wq::Mutex mu;                     // Held during a write.
 std::atomic<bool> shown = false;  // The cursor is behind a line.
 std::atomic<bool> ended = false;
 
@@ -53,8 +56,18 @@ void ShowProgress(When when) { wanted = when; }
 
 bool ProgressOnScreen() { return wanted != When::kNever && IsScreen(STDERR_FILENO); }
 
-void EraseProgress() {
+void EraseProgress() { WriteAboveLine({}); }
+
+void ShowLine(std::string_view text) {
+  const wq::MutexLock lock(mu);
+  if (shown.exchange(true)) WriteAll(kEraseLine);
+  WriteAll(text);
+}
+
+void WriteAboveLine(std::string_view text) {
+  const wq::MutexLock lock(mu);
   if (shown.exchange(false)) WriteAll(kEraseLine);
+  WriteAll(text);
 }
 
 void EndProgress() {

@@ -13,6 +13,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 #include "tools/wqctl/text/progress_meter.h"
 #include "tools/wqctl/text/terminal.h"
@@ -26,8 +27,13 @@ void ShowProgress(When when);
 // Whether a line that replaces itself may be shown: as above, but only on a terminal.
 bool ProgressOnScreen();
 
-// Erases the line that is on the screen, if any. Before anything else is written there.
+// Erases the line that is on the screen, if any. Before anything else is written there. These three
+// are thread-safe.
 void EraseProgress();
+// Replaces the line by one that its caller keeps up to date. REQUIRES: ProgressOnScreen.
+void ShowLine(std::string_view text);
+// Writes to stderr in place of the line, which the next ShowLine shows again.
+void WriteAboveLine(std::string_view text);
 // The same, and no line is shown from now on. Before data are written there.
 void EndProgress();
 

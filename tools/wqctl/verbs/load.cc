@@ -8,7 +8,8 @@
 #include <utility>
 #include <variant>
 
-#include "tools/wqctl/cli/dump_frame.h"
+#include "base/files.h"
+#include "base/mutant.h"
 #include "tools/wqctl/cli/parse_verbs.h"
 #include "tools/wqctl/text/dump_line.h"
 #include "tools/wqctl/text/exit_code.h"
@@ -42,21 +43,54 @@ struct LoadArgs {
   Format format = Format::kText;
 };
 
-// A file descriptor that is closed at the end, unless it is standard input.
-class Source {
+// Whether the records that are read are whole dumps. A dump is between a begin and an end, which
+// says how many records it has. Records without a begin are accepted as they are: dumps of earlier
+// versions, and a part of a dump (ls -o jsonl). Several dumps may follow one another.
+class DumpFrame {
  public:
-  explicit Source(const std::string& file)
-      : fd_(file == "-" ? STDIN_FILENO : open(file.c_str(), O_RDONLY | O_CLOEXEC)) {}
-  ~Source() {
-    if (fd_ > STDIN_FILENO) close(fd_);
-  }
-  Source(const Source&) = delete;
-  Source& operator=(const Source&) = delete;
-  int fd() const { return fd_; }
+  // False: the record must not be here; *error says why.
+  bool Take(const DumpRecord& record, std::string* error);
+  // False: the last dump has no end.
+  bool AtEnd(std::string* error) const;
 
  private:
-  const int fd_;
+  enum class Place : uint8_t { kOutside, kInside, kBehind };
+
+  Place place_ = Place::kOutside;
+  uint64_t records_ = 0;  // Since the begin.
 };
+
+bool DumpFrame::Take(const DumpRecord& record, std::string* error) {
+  if (std::holds_alternative<DumpBegin>(record)) {
+    if (!AtEnd(error)) return false;
+    place_ = Place::kInside;
+    records_ = 0;
+    return true;
+  }
+  if (const auto* end = std::get_if<DumpEnd>(&record)) {
+    if (std::exchange(place_, Place::kBehind) != Place::kInside) {
+      *error = "it is the end of a dump without its begin";
+    } else if (end->records != records_) {
+      *error = "the dump had " + std::to_string(end->records) + " records, and here are " +
+               std::to_string(records_);
+    } else {
+      return true;
+    }
+    return false;
+  }
+  ++records_;
+  if (place_ != Place::kBehind) return true;
+  *error = "it is behind the end of the dump";
+  return false;
+}
+
+bool DumpFrame::AtEnd(std::string* error) const {
+  if (place_ != Place::kInside || WQ_MUTANT(cut_dump_is_taken)) return true;
+  *error = "the dump was cut short after " + std::to_string(records_) +
+           " records: it has no end. Dump the store again; without the line of its begin, what is "
+           "here is taken as it is";
+  return false;
+}
 
 struct ImportRecord {
   wq::Importer* importer;
@@ -144,8 +178,9 @@ int PrintLoaded(const wq::ImportCounts& counts, const LoadArgs& args) {
 
 int Run(const LoadArgs& args) {
   const InterruptScope interrupts;
-  const Source source(args.file);
-  if (source.fd() < 0) {
+  const wq::FileDescriptor source(args.file == "-" ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)
+                                                   : open(args.file.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!source.valid()) {
     const int error = errno;
     LogError("cannot open " + wq::EscapeKey(args.file, 4096) + ": " + ErrnoText(error));
     return error == ENOENT ? kExitNotFound : kExitFailure;
@@ -162,7 +197,7 @@ int Run(const LoadArgs& args) {
     return code == kExitUsage ? static_cast<int>(kExitFailure) : code;
   }
   ProgressLine progress({.name = "load", .unit = "keys"});
-  if (const int code = LoadAll(source.fd(), importer.get(), &progress); code != kExitOk) {
+  if (const int code = LoadAll(source.get(), importer.get(), &progress); code != kExitOk) {
     return code;
   }
   progress.Begin({.name = "load: finishing"});

@@ -28,7 +28,6 @@
 #include "tools/wqctl/work/key_source.h"
 #include "tools/wqctl/work/output.h"
 #include "tools/wqctl/work/runner.h"
-#include "tools/wqctl/work/status_line.h"
 #include "tools/wqctl/work/supervisor.h"
 #include "tools/wqctl/work/work_store.h"
 #include "tools/wqctl/work/worker.h"
@@ -112,8 +111,7 @@ int ExitCodeOf(const WorkerPool& pool) {
   return incomplete || pool.stop_reason() == StopReason::kOutputGone ? kExitFailure : kExitOk;
 }
 
-void LogHealth(const wq::Status& health, StatusLine* status_line) {
-  status_line->Show("");
+void LogHealth(const wq::Status& health) {
   if (health.ok()) {
     LogInfo("the store has recovered, and has all outcomes");
   } else {
@@ -179,7 +177,6 @@ struct RunParts {
 
   StopSignals& signals;
   Reaper& reaper;
-  StatusLine status_line;
   CurrentSource source;
   OwnershipEnd ownership_end;
   WorkStore store;
@@ -190,12 +187,12 @@ struct RunParts {
 // What lasts as long as an ownership; in a store that is not replicated, as the run.
 struct Shift {
   Shift(const WorkArgs& args, RunParts* run)
-      : printer(args.output, &run->status_line),
+      : printer(args.output),
         source({.workers = args.workers,
                 .follow = args.follow,
                 .reopen = [run](WorkQueues* queues,
                                 bool* again) { return run->store.Open(queues, again); },
-                .on_health = [run](const wq::Status& s) { LogHealth(s, &run->status_line); }}),
+                .on_health = LogHealth}),
         current(run->source) {
     current.Set(&source);
   }
@@ -215,12 +212,10 @@ struct Shift {
 // *lost: the ownership has ended, and no signal has.
 int WorkOn(const WorkArgs& args, RunParts* run, Shift* shift, bool* lost) {
   if (shift->source.queues().empty()) return kExitOk;  // All are paused.
-  WorkerPool pool(args.workers, {.runner = *shift->runner,
-                                 .source = shift->source,
-                                 .printer = shift->printer,
-                                 .status_line = run->status_line});
+  WorkerPool pool(args.workers,
+                  {.runner = *shift->runner, .source = shift->source, .printer = shift->printer});
   Supervisor supervisor({.grace = args.grace, .report_wait = !args.follow}, &run->signals,
-                        *shift->runner, &shift->printer, &run->status_line, &pool);
+                        *shift->runner, &shift->printer, &pool);
   // Before a worker may wait for a key. If the ownership has ended already, the first TryGet says
   // so.
   run->ownership_end.Set([&pool] { pool.Stop(StopReason::kNotOwner); });

@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "tools/wqctl/text/progress.h"
 #include "wq/keys.h"
 
 namespace wqctl {
@@ -70,9 +71,8 @@ void TextBuffer::Drain(const std::function<void(std::string_view)>& take) {
   text_.clear();
 }
 
-OutputPrinter::OutputPrinter(const OutputOptions& options, StatusLine* status_line)
+OutputPrinter::OutputPrinter(const OutputOptions& options)
     : options_(options),
-      status_line_(*status_line),
       on_terminal_(isatty(STDOUT_FILENO) == 1),
       cancel_fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
 
@@ -93,14 +93,14 @@ bool OutputPrinter::Print(JobText* text) {
 }
 
 void OutputPrinter::PrintOut(std::string_view text, JobText* job) {
-  if (on_terminal_) status_line_.Show("");
+  if (on_terminal_) EraseProgress();
   if (job->tag.empty()) return WriteStdout(text);
   WriteStdout(Tagged(text, job->tag, &job->out_in_line));
 }
 
 void OutputPrinter::PrintErr(std::string_view text, JobText* job) {
-  if (job->tag.empty()) return status_line_.Write(text);
-  status_line_.Write(Tagged(text, job->tag, &job->err_in_line));
+  if (job->tag.empty()) return WriteAboveLine(text);
+  WriteAboveLine(Tagged(text, job->tag, &job->err_in_line));
 }
 
 void OutputPrinter::WriteStdout(std::string_view text) {
@@ -128,7 +128,7 @@ JobOutput::JobOutput(OutputPrinter* printer, const std::string& key) : printer_(
 void JobOutput::OnStdout(std::string_view text) { text_.out.Append(text); }
 
 void JobOutput::OnStderr(std::string_view text) {
-  if (printer_.options().mode == OutputMode::kUngroup) return printer_.status_line_.Write(text);
+  if (printer_.options().mode == OutputMode::kUngroup) return WriteAboveLine(text);
   text_.err.Append(text);
 }
 

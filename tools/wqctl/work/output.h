@@ -1,6 +1,6 @@
 // OutputPrinter: what the commands print, on wqctl's stdout and stderr.
 //
-//   OutputPrinter printer(options, &status_line);
+//   OutputPrinter printer(options);
 //   JobOutput output(&printer, key);       // For each command that is started.
 //   output.OnStdout(text);                 // As it arrives.
 //   bool printed = output.Finish();        // The command has ended.
@@ -14,7 +14,6 @@
 #include <string_view>
 
 #include "base/mutex.h"
-#include "tools/wqctl/work/status_line.h"
 
 namespace wqctl {
 
@@ -56,7 +55,7 @@ struct JobText {
 
 class OutputPrinter {
  public:
-  OutputPrinter(const OutputOptions& options, StatusLine* status_line);
+  explicit OutputPrinter(const OutputOptions& options);
   ~OutputPrinter();
   OutputPrinter(const OutputPrinter&) = delete;
   OutputPrinter& operator=(const OutputPrinter&) = delete;
@@ -77,7 +76,6 @@ class OutputPrinter {
   void WriteStdout(std::string_view text) WQ_REQUIRES(mu_);
 
   const OutputOptions options_;
-  StatusLine& status_line_;
   const bool on_terminal_;
   const int cancel_fd_;  // An eventfd that stays readable after Cancel.
 

@@ -17,8 +17,8 @@
 #include <string_view>
 #include <utility>
 
+#include "base/files.h"
 #include "base/mutant.h"
-#include "tools/wqctl/process/descriptor.h"
 #include "tools/wqctl/process/reaper.h"
 #include "tools/wqctl/process/spawn.h"
 #include "tools/wqctl/text/duration.h"
@@ -99,19 +99,19 @@ int MillisecondsUntil(Clock::time_point deadline) {
 
 // An end of a pipe for us, which does not block, and one for the command, which does. Returns 0 or
 // an errno.
-int OpenPipe(Descriptor* ours, Descriptor* commands) {
+int OpenPipe(wq::FileDescriptor* ours, wq::FileDescriptor* commands) {
   int fds[2];
   if (pipe2(fds, O_CLOEXEC) != 0) return errno;
-  ours->Reset(fds[0]);
-  commands->Reset(fds[1]);
+  *ours = wq::FileDescriptor(fds[0]);
+  *commands = wq::FileDescriptor(fds[1]);
   fcntl(fds[0], F_SETFL, O_NONBLOCK);
   return 0;
 }
 
 // A file in memory that holds `text`. Returns 0 or an errno.
-int OpenText(std::string_view text, Descriptor* file) {
-  file->Reset(memfd_create("wqctl key", MFD_CLOEXEC));
-  if (file->get() < 0) return errno;
+int OpenText(std::string_view text, wq::FileDescriptor* file) {
+  *file = wq::FileDescriptor(memfd_create("wqctl key", MFD_CLOEXEC));
+  if (!file->valid()) return errno;
   const ssize_t written = write(file->get(), text.data(), text.size());
   if (written != static_cast<ssize_t>(text.size())) return written < 0 ? errno : ENOMEM;
   return lseek(file->get(), 0, SEEK_SET) < 0 ? errno : 0;
@@ -153,8 +153,8 @@ struct CommandRunner::Child {
   explicit Child(Reaper* reaper) : command(reaper) {}
 
   RunningCommand command;
-  Descriptor out;  // -1: the command has our stdout.
-  Descriptor err;
+  wq::FileDescriptor out{-1};  // -1: the command has our stdout.
+  wq::FileDescriptor err{-1};
 };
 
 // One running command: reads its output, waits for its end, and kills it at a timeout or KillAll.
@@ -262,30 +262,17 @@ class CommandRunner::Watch {
   LastLine last_line_;
 };
 
-CommandRunner::CommandRunner(CommandOptions options, Reaper* reaper, int null_fd, int kill_fd)
+CommandRunner::CommandRunner(CommandOptions options, Reaper* reaper)
     : options_(std::move(options)),
       line_(options_.command, !options_.key_on_stdin),
       reaper_(*reaper),
-      null_fd_(null_fd),
-      kill_fd_(kill_fd) {}
-
-CommandRunner::~CommandRunner() {
-  close(null_fd_);
-  close(kill_fd_);
-}
+      null_fd_(open("/dev/null", O_RDONLY | O_CLOEXEC)),
+      kill_fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
 
 int CommandRunner::Create(CommandOptions options, Reaper* reaper,
                           std::unique_ptr<CommandRunner>* runner) {
-  const int null_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
-  if (null_fd < 0) return errno;
-  const int kill_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-  if (kill_fd < 0) {
-    const int error = errno;
-    close(null_fd);
-    return error;
-  }
-  std::unique_ptr<CommandRunner> made(
-      new CommandRunner(std::move(options), reaper, null_fd, kill_fd));
+  std::unique_ptr<CommandRunner> made(new CommandRunner(std::move(options), reaper));
+  if (!made->null_fd_.valid() || !made->kill_fd_.valid()) return errno;
   if (!made->line_.program_varies()) {
     const int error = FindProgram(made->line_.program(), &made->path_);
     if (error != 0) return error;
@@ -294,14 +281,14 @@ int CommandRunner::Create(CommandOptions options, Reaper* reaper,
   return 0;
 }
 
-void CommandRunner::KillAll() const { eventfd_write(kill_fd_, 1); }
+void CommandRunner::KillAll() const { eventfd_write(kill_fd_.get(), 1); }
 
 SpawnRequest CommandRunner::RequestFor(const Job& job) const {
   return {.path = path_,
           .argv = line_.ArgvFor(job.key),
           .environment = EnvironmentFor(job),
           .unset = {"WQ_KEY", "WQ_QUEUE", "WQ_ATTEMPT", "WQ_TOKEN", "WQ_REASONS", "TRACEPARENT"},
-          .stdin_fd = null_fd_,
+          .stdin_fd = null_fd_.get(),
           .stdout_fd = STDOUT_FILENO,
           .stderr_fd = STDERR_FILENO,
           .signal_mask = options_.signal_mask,
@@ -316,9 +303,9 @@ int CommandRunner::Start(const Job& job, Child* child) const {
     }
   }
   struct {  // The command's.
-    Descriptor stdin_end;
-    Descriptor stdout_end;
-    Descriptor stderr_end;
+    wq::FileDescriptor stdin_end{-1};
+    wq::FileDescriptor stdout_end{-1};
+    wq::FileDescriptor stderr_end{-1};
   } pipes;
   if (const int error = OpenPipe(&child->err, &pipes.stderr_end); error != 0) return error;
   request.stderr_fd = pipes.stderr_end.get();
@@ -342,7 +329,7 @@ bool CommandRunner::IsTooLongWithoutKey(const Job& job) const {
   empty.key.clear();
   empty.causes = {};
   SpawnRequest request = RequestFor(empty);
-  const Descriptor program(memfd_create("nothing", MFD_CLOEXEC));
+  const wq::FileDescriptor program(memfd_create("nothing", MFD_CLOEXEC));
   request.path = "/proc/self/fd/" + std::to_string(program.get());
   pid_t pid = -1;
   int pid_fd = -1;
@@ -397,7 +384,7 @@ CommandResult CommandRunner::Run(const Job& job, JobOutput* output) const {
     } else {
       ++running_;
       ForgetLack();
-      result = Watch(options_, kill_fd_, &child, output).Wait();
+      result = Watch(options_, kill_fd_.get(), &child, output).Wait();
       --running_;
     }
   }

@@ -21,6 +21,7 @@
 #include <string>
 #include <vector>
 
+#include "base/files.h"
 #include "base/mutex.h"
 #include "tools/wqctl/process/reaper.h"
 #include "tools/wqctl/process/spawn.h"
@@ -61,7 +62,6 @@ class CommandRunner {
   // Returns 0, or an errno: ENOENT, EACCES for a program that cannot be run.
   // `reaper` must outlive the runner.
   static int Create(CommandOptions options, Reaper* reaper, std::unique_ptr<CommandRunner>* runner);
-  ~CommandRunner();
   CommandRunner(const CommandRunner&) = delete;
   CommandRunner& operator=(const CommandRunner&) = delete;
 
@@ -74,7 +74,7 @@ class CommandRunner {
   struct Child;
   class Watch;
 
-  CommandRunner(CommandOptions options, Reaper* reaper, int null_fd, int kill_fd);
+  CommandRunner(CommandOptions options, Reaper* reaper);
   SpawnRequest RequestFor(const Job& job) const;
   int Start(const Job& job, Child* child) const;
   bool IsTooLongWithoutKey(const Job& job) const;
@@ -86,8 +86,8 @@ class CommandRunner {
   const CommandLine line_;
   Reaper& reaper_;
   std::string path_;  // Of the program, unless it varies.
-  const int null_fd_;
-  const int kill_fd_;  // An eventfd that stays readable after KillAll.
+  const wq::FileDescriptor null_fd_;
+  const wq::FileDescriptor kill_fd_;  // An eventfd that stays readable after KillAll.
   mutable std::atomic<int> running_{0};
   mutable wq::Mutex mu_;
   // The first lack of resources since a command was started or ran.

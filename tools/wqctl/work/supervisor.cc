@@ -21,13 +21,12 @@ constexpr auto kSilentWait = std::chrono::seconds{1};
 }  // namespace
 
 Supervisor::Supervisor(const Options& options, StopSignals* signals, const CommandRunner& runner,
-                       OutputPrinter* printer, StatusLine* status_line, WorkerPool* pool)
+                       OutputPrinter* printer, WorkerPool* pool)
     : grace_(options.grace),
-      report_wait_(options.report_wait && !status_line->enabled()),
+      report_wait_(options.report_wait && !shows_line_),
       signals_(*signals),
       runner_(runner),
       printer_(*printer),
-      status_line_(*status_line),
       pool_(*pool) {}
 
 void Supervisor::Run() {
@@ -44,15 +43,15 @@ void Supervisor::Run() {
     pool_.ClearEvent();
     if (!stop_seen_ && pool_.stop_reason() != StopReason::kNone) OnStop();
     if (Clock::now() >= kill_at_) KillAll("the grace period is over");
-    if (status_line_.enabled()) status_line_.Show(pool_.ProgressText());
+    if (shows_line_) ShowLine(pool_.ProgressText());
     if (report_wait_) ReportWait();
   }
-  status_line_.Show("");
+  EraseProgress();
 }
 
 int Supervisor::PollTimeout() const {
   auto timeout = std::chrono::milliseconds{-1};
-  if (status_line_.enabled()) timeout = kProgressInterval;
+  if (shows_line_) timeout = kProgressInterval;
   if (report_wait_) timeout = kWaitCheckInterval;
   if (kill_at_ != Clock::time_point::max()) {
     const auto left =
@@ -67,7 +66,6 @@ void Supervisor::OnSignal(int signal) {
   if (signal_ != 0) return KillAll("a second signal");
   signal_ = signal;
   const int busy = pool_.Stop(StopReason::kSignal);
-  status_line_.Show("");
   LogInfo("SIG" + std::string(sigabbrev_np(signal)) + ": no new key is begun; " +
           std::to_string(busy) + " running, which get " + FormatDuration(grace_));
   kill_at_ = std::min(kill_at_, Clock::now() + grace_);
@@ -77,13 +75,11 @@ void Supervisor::OnStop() {
   stop_seen_ = true;
   switch (pool_.stop_reason()) {
     case StopReason::kOutputGone:
-      status_line_.Show("");
       LogError("cannot write to standard output" +
                (printer_.error() > 0 ? ": " + ErrnoText(printer_.error()) : ": no reader") +
                "; no new key is begun, and no failure is counted");
       break;
     case StopReason::kNotOwner:
-      status_line_.Show("");
       LogInfo("no new key is begun; the commands that run get " + FormatDuration(grace_) +
               ", and their keys stay in the queue for the next owner");
       break;
@@ -98,7 +94,6 @@ void Supervisor::OnStop() {
 void Supervisor::KillAll(const std::string& why) {
   kill_at_ = Clock::time_point::max();
   if (std::exchange(killed_, true)) return;
-  status_line_.Show("");
   LogWarning(why + ": killing the running commands; their keys stay pending");
   runner_.KillAll();
   printer_.Cancel();

@@ -9,9 +9,9 @@
 #include <string>
 
 #include "tools/wqctl/signals/stop_signals.h"
+#include "tools/wqctl/text/progress.h"
 #include "tools/wqctl/work/output.h"
 #include "tools/wqctl/work/runner.h"
-#include "tools/wqctl/work/status_line.h"
 #include "tools/wqctl/work/worker.h"
 
 namespace wqctl {
@@ -25,7 +25,7 @@ class Supervisor {
     bool report_wait = false;
   };
   Supervisor(const Options& options, StopSignals* signals, const CommandRunner& runner,
-             OutputPrinter* printer, StatusLine* status_line, WorkerPool* pool);
+             OutputPrinter* printer, WorkerPool* pool);
 
   // Blocks: until all workers have ended.
   void Run();
@@ -42,11 +42,11 @@ class Supervisor {
   void ReportWait();
 
   const std::chrono::microseconds grace_;
+  const bool shows_line_ = ProgressOnScreen();  // Of progress, which replaces itself.
   const bool report_wait_;
   StopSignals& signals_;
   const CommandRunner& runner_;
   OutputPrinter& printer_;
-  StatusLine& status_line_;
   WorkerPool& pool_;
   int signal_ = 0;          // The first signal; 0: none.
   bool stop_seen_ = false;  // OnStop was called.

@@ -203,7 +203,6 @@ wq::Status WorkerPool::RecordFailure(const Job& job, const std::string& error, R
   *recorded = failed.quarantined ? Recorded::kQuarantined : Recorded::kOutcome;
   if (failed.quarantined) {
     ++quarantined_;
-    context_.status_line.Show("");
     const bool several = context_.source.queues().size() > 1;
     LogError("quarantined \"" + wq::EscapeKey(job.key) + "\"" +
              (several ? " of queue \"" + wq::EscapeKey(job.queue_name) + "\"" : "") + " after " +
@@ -215,14 +214,12 @@ wq::Status WorkerPool::RecordFailure(const Job& job, const std::string& error, R
 }
 
 void WorkerPool::WarnOfLostOutcome(const Job& job, const wq::Status& why) {
-  context_.status_line.Show("");
   LogWarning("the outcome of \"" + wq::EscapeKey(job.key) +
              "\" may be lost, and the key processed again: " + wq::EscapeKey(why.message(), 1024));
 }
 
 void WorkerPool::WarnOfResources(const std::string& error) {
   if (warned_of_resources_.exchange(true)) return;
-  context_.status_line.Show("");
   LogWarning(error + ": running fewer commands at once; no failure is counted");
 }
 

@@ -38,7 +38,6 @@
 #include "tools/wqctl/work/key_source.h"
 #include "tools/wqctl/work/output.h"
 #include "tools/wqctl/work/runner.h"
-#include "tools/wqctl/work/status_line.h"
 #include "tools/wqctl/work/work_queue.h"
 #include "wq/queue.h"
 #include "wq/status.h"
@@ -50,7 +49,6 @@ struct WorkerContext {
   const CommandRunner& runner;
   KeySource& source;
   OutputPrinter& printer;
-  StatusLine& status_line;
 };
 
 // The sum of what the queues have queued, processing and delayed. nullopt: a queue does not report
