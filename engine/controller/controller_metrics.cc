@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "engine/metrics/metrics.h"
 
 namespace wq {
 namespace {
@@ -14,32 +15,24 @@ constexpr double kReconcileBounds[] = {
     0.7,   0.8,  0.9,   1.0,  1.25, 1.5,  1.75, 2.0,  2.5,  3.0,  3.5,  4.0,  4.5, 5.0,
     6.0,   7.0,  8.0,   9.0,  10.0, 15.0, 20.0, 25.0, 30.0, 40.0, 50.0, 60.0};
 
-constexpr Metric kTotal{.kind = MetricKind::kCounter,
-                        .name = "controller_runtime_reconcile_total",
-                        .help = "Total number of reconciliations per controller"};
-constexpr Metric kErrors{.kind = MetricKind::kCounter,
-                         .name = "controller_runtime_reconcile_errors_total",
-                         .help = "Total number of reconciliation errors per controller"};
-constexpr Metric kTerminalErrors{
-    .kind = MetricKind::kCounter,
-    .name = "controller_runtime_terminal_reconcile_errors_total",
-    .help = "Total number of terminal reconciliation errors per controller"};
-constexpr Metric kPanics{.kind = MetricKind::kCounter,
-                         .name = "controller_runtime_reconcile_panics_total",
-                         .help = "Total number of reconciliation panics per controller"};
-constexpr Metric kTimeouts{.kind = MetricKind::kCounter,
-                           .name = "controller_runtime_reconcile_timeouts_total",
-                           .help = "Total number of reconciliation timeouts per controller"};
-constexpr Metric kTime{.kind = MetricKind::kHistogram,
-                       .name = "controller_runtime_reconcile_time_seconds",
-                       .help = "Length of time per reconciliation per controller",
-                       .bounds = kReconcileBounds};
-constexpr Metric kMaxConcurrent{.kind = MetricKind::kGauge,
-                                .name = "controller_runtime_max_concurrent_reconciles",
-                                .help = "Maximum number of concurrent reconciles per controller"};
-constexpr Metric kActive{.kind = MetricKind::kGauge,
-                         .name = "controller_runtime_active_workers",
-                         .help = "Number of currently used workers per controller"};
+constexpr Metric kTotal = CounterOf("controller_runtime_reconcile_total",
+                                    "Total number of reconciliations per controller");
+constexpr Metric kErrors = CounterOf("controller_runtime_reconcile_errors_total",
+                                     "Total number of reconciliation errors per controller");
+constexpr Metric kTerminalErrors =
+    CounterOf("controller_runtime_terminal_reconcile_errors_total",
+              "Total number of terminal reconciliation errors per controller");
+constexpr Metric kPanics = CounterOf("controller_runtime_reconcile_panics_total",
+                                     "Total number of reconciliation panics per controller");
+constexpr Metric kTimeouts = CounterOf("controller_runtime_reconcile_timeouts_total",
+                                       "Total number of reconciliation timeouts per controller");
+constexpr Metric kTime =
+    HistogramOf("controller_runtime_reconcile_time_seconds",
+                "Length of time per reconciliation per controller", kReconcileBounds);
+constexpr Metric kMaxConcurrent = GaugeOf("controller_runtime_max_concurrent_reconciles",
+                                          "Maximum number of concurrent reconciles per controller");
+constexpr Metric kActive =
+    GaugeOf("controller_runtime_active_workers", "Number of currently used workers per controller");
 
 }  // namespace
 

@@ -24,104 +24,70 @@ constexpr double kBatchBounds[] = {1, 4, 16, 64, 256, 1024, 4096, 16384, 65536, 
 constexpr size_t kMaxPriorities = 25;
 constexpr const char* kFurtherPriorities = "exceeded_cardinality_limit";
 
-constexpr Metric kDepth{.kind = MetricKind::kGauge,
-                        .name = "workqueue_depth",
-                        .help = "Current depth of workqueue by workqueue and priority"};
-constexpr Metric kAdds{.kind = MetricKind::kCounter,
-                       .name = "workqueue_adds_total",
-                       .help = "Total number of adds handled by workqueue"};
-constexpr Metric kQueueDuration{
-    .kind = MetricKind::kHistogram,
-    .name = "workqueue_queue_duration_seconds",
-    .help = "How long in seconds an item stays in workqueue before being requested",
-    .bounds = kWorkqueueBounds};
-constexpr Metric kWorkDuration{
-    .kind = MetricKind::kHistogram,
-    .name = "workqueue_work_duration_seconds",
-    .help = "How long in seconds processing an item from workqueue takes.",
-    .bounds = kWorkqueueBounds};
-constexpr Metric kUnfinishedWork{
-    .kind = MetricKind::kGauge,
-    .name = "workqueue_unfinished_work_seconds",
-    .help =
-        "How many seconds of work has been done that is in progress and hasn't been observed by "
-        "work_duration. Large values indicate stuck threads. One can deduce the number of stuck "
-        "threads by observing the rate at which this increases."};
-constexpr Metric kLongestRunning{
-    .kind = MetricKind::kGauge,
-    .name = "workqueue_longest_running_processor_seconds",
-    .help = "How many seconds has the longest running processor for workqueue been running.",
-    .largest = true};
-constexpr Metric kRetries{.kind = MetricKind::kCounter,
-                          .name = "workqueue_retries_total",
-                          .help = "Total number of retries handled by workqueue"};
+constexpr Metric kDepth =
+    GaugeOf("workqueue_depth", "Current depth of workqueue by workqueue and priority");
+constexpr Metric kAdds =
+    CounterOf("workqueue_adds_total", "Total number of adds handled by workqueue");
+constexpr Metric kQueueDuration = HistogramOf(
+    "workqueue_queue_duration_seconds",
+    "How long in seconds an item stays in workqueue before being requested", kWorkqueueBounds);
+constexpr Metric kWorkDuration =
+    HistogramOf("workqueue_work_duration_seconds",
+                "How long in seconds processing an item from workqueue takes.", kWorkqueueBounds);
+constexpr Metric kUnfinishedWork = GaugeOf(
+    "workqueue_unfinished_work_seconds",
+    "How many seconds of work has been done that is in progress and hasn't been observed by "
+    "work_duration. Large values indicate stuck threads. One can deduce the number of stuck "
+    "threads by observing the rate at which this increases.");
+constexpr Metric kLongestRunning =
+    LargestOf("workqueue_longest_running_processor_seconds",
+              "How many seconds has the longest running processor for workqueue been running.");
+constexpr Metric kRetries =
+    CounterOf("workqueue_retries_total", "Total number of retries handled by workqueue");
 
-constexpr Metric kProcessing{
-    .kind = MetricKind::kGauge, .name = "wq_processing", .help = "Keys that workers hold"};
-constexpr Metric kDelayed{
-    .kind = MetricKind::kGauge, .name = "wq_delayed", .help = "Keys that wait for their delay"};
-constexpr Metric kFailing{.kind = MetricKind::kGauge,
-                          .name = "wq_failing",
-                          .help = "Keys with a failure count, the quarantined ones apart"};
-constexpr Metric kQuarantined{
-    .kind = MetricKind::kGauge, .name = "wq_quarantined", .help = "Keys in quarantine"};
-constexpr Metric kPaused{.kind = MetricKind::kGauge,
-                         .name = "wq_paused",
-                         .help = "1 while the queue is paused and hands out no key, otherwise 0",
-                         .largest = true};
-constexpr Metric kStuck{.kind = MetricKind::kGauge,
-                        .name = "wq_stuck",
-                        .help = "Keys that workers have held for longer than stuck_after"};
-constexpr Metric kHeldBack{.kind = MetricKind::kGauge,
-                           .name = "wq_held_back",
-                           .help = "Keys that are ready, but held back by limits on hand-outs"};
-constexpr Metric kFull{.kind = MetricKind::kCounter,
-                       .name = "wq_full_adds_total",
-                       .help = "Adds that found the queue full: they waited, or were refused"};
-constexpr Metric kHeldAdds{.kind = MetricKind::kCounter,
-                           .name = "wq_held_adds_total",
-                           .help = "Adds of keys in quarantine, which stayed there"};
-constexpr Metric kLimiterDelay{.kind = MetricKind::kHistogram,
-                               .name = "wq_limiter_delay_seconds",
-                               .help = "How long in seconds the limiter delays a failed key",
-                               .bounds = kLimiterBounds};
-constexpr Metric kOldest{.kind = MetricKind::kGauge,
-                         .name = "wq_oldest_pending_age_seconds",
-                         .help = "How many seconds ago the key that waits longest was added",
-                         .largest = true};
+constexpr Metric kProcessing = GaugeOf("wq_processing", "Keys that workers hold");
+constexpr Metric kDelayed = GaugeOf("wq_delayed", "Keys that wait for their delay");
+constexpr Metric kFailing =
+    GaugeOf("wq_failing", "Keys with a failure count, the quarantined ones apart");
+constexpr Metric kQuarantined = GaugeOf("wq_quarantined", "Keys in quarantine");
+constexpr Metric kPaused =
+    LargestOf("wq_paused", "1 while the queue is paused and hands out no key, otherwise 0");
+constexpr Metric kStuck =
+    GaugeOf("wq_stuck", "Keys that workers have held for longer than stuck_after");
+constexpr Metric kHeldBack =
+    GaugeOf("wq_held_back", "Keys that are ready, but held back by limits on hand-outs");
+constexpr Metric kFull =
+    CounterOf("wq_full_adds_total", "Adds that found the queue full: they waited, or were refused");
+constexpr Metric kHeldAdds =
+    CounterOf("wq_held_adds_total", "Adds of keys in quarantine, which stayed there");
+constexpr Metric kLimiterDelay =
+    HistogramOf("wq_limiter_delay_seconds", "How long in seconds the limiter delays a failed key",
+                kLimiterBounds);
+constexpr Metric kOldest = LargestOf("wq_oldest_pending_age_seconds",
+                                     "How many seconds ago the key that waits longest was added");
 
-constexpr Metric kCommitDuration{.kind = MetricKind::kHistogram,
-                                 .name = "wq_commit_duration_seconds",
-                                 .help = "How long in seconds a write or a sync of the store takes",
-                                 .bounds = kCommitBounds};
-constexpr Metric kCommitMutations{.kind = MetricKind::kHistogram,
-                                  .name = "wq_commit_batch_mutations",
-                                  .help = "How many puts and erases one write of the store has",
-                                  .bounds = kBatchBounds};
-constexpr Metric kHealthy{
-    .kind = MetricKind::kGauge,
-    .name = "wq_store_healthy",
-    .help = "1 while what is acknowledged is durable, 0 from a failed write until recovered"};
+constexpr Metric kCommitDuration =
+    HistogramOf("wq_commit_duration_seconds",
+                "How long in seconds a write or a sync of the store takes", kCommitBounds);
+constexpr Metric kCommitMutations =
+    HistogramOf("wq_commit_batch_mutations", "How many puts and erases one write of the store has",
+                kBatchBounds);
+constexpr Metric kHealthy =
+    GaugeOf("wq_store_healthy",
+            "1 while what is acknowledged is durable, 0 from a failed write until recovered");
 
-constexpr Metric kReplicaOwner{.kind = MetricKind::kGauge,
-                               .name = "wq_replica_owner",
-                               .help = "1 if this replica owns the store, otherwise 0"};
-constexpr Metric kReplicaEpoch{
-    .kind = MetricKind::kGauge,
-    .name = "wq_replica_epoch",
-    .help = "The epoch of this replica's ownership, 0 if it does not own the store"};
-constexpr Metric kReplicaApplied{
-    .kind = MetricKind::kGauge,
-    .name = "wq_replica_applied_entry",
-    .help = "The number of the last entry of the log that this replica has applied"};
-constexpr Metric kReplicaLog{.kind = MetricKind::kGauge,
-                             .name = "wq_replica_log_healthy",
-                             .help = "1 while the log can be reached and followed, otherwise 0"};
-constexpr Metric kReplicaBehind{
-    .kind = MetricKind::kGauge,
-    .name = "wq_replica_behind_seconds",
-    .help = "How many seconds ago this replica last had all of the log that it knew of",
-    .largest = true};
+constexpr Metric kReplicaOwner =
+    GaugeOf("wq_replica_owner", "1 if this replica owns the store, otherwise 0");
+constexpr Metric kReplicaEpoch = GaugeOf(
+    "wq_replica_epoch", "The epoch of this replica's ownership, 0 if it does not own the store");
+constexpr Metric kReplicaApplied =
+    GaugeOf("wq_replica_applied_entry",
+            "The number of the last entry of the log that this replica has applied");
+constexpr Metric kReplicaLog =
+    GaugeOf("wq_replica_log_healthy", "1 while the log can be reached and followed, otherwise 0");
+constexpr Metric kReplicaBehind =
+    LargestOf("wq_replica_behind_seconds",
+              "How many seconds ago this replica last had all of the log that it knew of");
 
 double Seconds(int64_t us) { return static_cast<double>(us) / 1e6; }
 

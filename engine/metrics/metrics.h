@@ -11,6 +11,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -21,6 +22,21 @@
 #include "wq/queue.h"
 
 namespace wq {
+
+// Metrics, short to write.
+constexpr Metric GaugeOf(std::string_view name, std::string_view help) {
+  return {.kind = MetricKind::kGauge, .name = name, .help = help};
+}
+constexpr Metric LargestOf(std::string_view name, std::string_view help) {
+  return {.kind = MetricKind::kGauge, .name = name, .help = help, .largest = true};
+}
+constexpr Metric CounterOf(std::string_view name, std::string_view help) {
+  return {.kind = MetricKind::kCounter, .name = name, .help = help};
+}
+constexpr Metric HistogramOf(std::string_view name, std::string_view help,
+                             std::span<const double> bounds) {
+  return {.kind = MetricKind::kHistogram, .name = name, .help = help, .bounds = bounds};
+}
 
 // Since when each processing key has been processing, in steady time. Used only with a provider, so
 // that an Item has no field for it. Thread-compatible: guarded by its queue's lock.
