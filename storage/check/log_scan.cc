@@ -153,15 +153,8 @@ class Assembly {
 // Checks one log, block by block.
 class LogScanner {
  public:
-  // Begins in the block of summary->valid_bytes, and does not check the bytes before them again.
   LogScanner(const std::string& path, const LogUse& use, LogSummary* summary)
-      : path_(path),
-        use_(use),
-        summary_(summary),
-        offset_(summary->valid_bytes / kBlockBytes * kBlockBytes) {}
-
-  // Of the first block that Block() needs.
-  uint64_t offset() const { return offset_; }
+      : path_(path), use_(use), summary_(summary) {}
 
   // The next block: a full one, or the file's last.
   Status Block(std::string_view block);
@@ -196,7 +189,7 @@ class LogScanner {
   const std::string& path_;
   const LogUse& use_;
   LogSummary* const summary_;
-  uint64_t offset_;       // Of the present block in the file.
+  uint64_t offset_ = 0;   // Of the present block in the file.
   uint64_t torn_at_ = 0;  // Where the tail begins, if torn in the middle of a block.
   std::string_view why_;  // The reason of Corruption, if zeroed and more than zeros follow.
   Assembly assembly_;
@@ -204,7 +197,7 @@ class LogScanner {
 
 Status LogScanner::Block(std::string_view block) {
   Status status;
-  size_t at = summary_->valid_bytes > offset_ ? summary_->valid_bytes - offset_ : 0;
+  size_t at = 0;
   while (status.ok() && !summary_->torn && at < block.size() && kBlockBytes - at >= kHeaderBytes) {
     status = Fragment(block, &at);
   }
@@ -260,8 +253,8 @@ Status LogScanner::Payload(const Header& header, std::string_view payload, size_
   return status;
 }
 
-// Calls `visit` with each block of a file from `offset`, the beginning of a block.
-Status ForEachBlock(const std::string& path, uint64_t offset,
+// Calls `visit` with each block of a file.
+Status ForEachBlock(const std::string& path,
                     const std::function<Status(std::string_view block)>& visit) {
   const FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   if (!file.valid()) {
@@ -270,7 +263,7 @@ Status ForEachBlock(const std::string& path, uint64_t offset,
   }
   std::vector<char> chunk(kChunkBytes);
   size_t size = kChunkBytes;
-  for (; size == kChunkBytes; offset += size) {
+  for (uint64_t offset = 0; size == kChunkBytes; offset += size) {
     Status status = ReadAt(file.get(), path, offset, kChunkBytes, chunk.data(), &size);
     for (size_t at = 0; status.ok() && at < size; at += kBlockBytes) {
       status = visit({chunk.data() + at, std::min(kBlockBytes, size - at)});
@@ -343,14 +336,9 @@ uint64_t ReadLittle(std::string_view bytes, size_t count) {
 
 Status ScanLog(const std::string& path, const LogUse& use, LogSummary* summary) {
   *summary = LogSummary();
-  return ContinueLogScan(path, use, summary);
-}
-
-Status ContinueLogScan(const std::string& path, const LogUse& use, LogSummary* summary) {
-  summary->torn = summary->zeroed = false;
   LogScanner scanner(path, use, summary);
-  Status status = ForEachBlock(path, scanner.offset(),
-                               [&scanner](std::string_view block) { return scanner.Block(block); });
+  Status status =
+      ForEachBlock(path, [&scanner](std::string_view block) { return scanner.Block(block); });
   if (status.ok()) scanner.End();
   return status;
 }
@@ -359,7 +347,7 @@ Status SalvageLog(const std::string& path, const LogUse& use,
                   const std::function<void(const LogGap&)>& lost) {
   LogSalvage salvage(use, lost);
   Status status =
-      ForEachBlock(path, 0, [&salvage](std::string_view block) { return salvage.Block(block); });
+      ForEachBlock(path, [&salvage](std::string_view block) { return salvage.Block(block); });
   if (status.ok()) salvage.End();
   return status;
 }

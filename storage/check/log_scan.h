@@ -42,10 +42,6 @@ struct LogUse {
 // taken before it are intact. NotFound: the file does not exist (any more).
 Status ScanLog(const std::string& path, const LogUse& use, LogSummary* summary);
 
-// Reads what was appended since an earlier scan, from behind its last complete record. *summary is
-// that scan's, or new.
-Status ContinueLogScan(const std::string& path, const LogUse& use, LogSummary* summary);
-
 // A part of a log that could not be read.
 struct LogGap {
   uint64_t begin = 0;  // Offsets in the file.

@@ -225,50 +225,29 @@ uint64_t Manifest::FirstLog() const {
   return std::max(first == UINT64_MAX ? 0 : first, log_to_keep);
 }
 
-struct ManifestReader::File {
-  Manifest manifest;
-  Edits edits{&manifest};
-  LogSummary summary;
-};
-
-ManifestReader::ManifestReader(std::string dir) : dir_(std::move(dir)) {}
-ManifestReader::~ManifestReader() = default;
-
-const Manifest& ManifestReader::manifest() const { return file_->manifest; }
-
-Status ManifestReader::Read() {
-  uint64_t number = 0;
+Status ReadManifest(const std::string& dir, Manifest* manifest) {
+  *manifest = Manifest();
   std::string name;
-  Status status = ReadCurrent(dir_, &name, &number);
-  if (file_ == nullptr || !status.ok() || number != file_->manifest.number) {
-    file_ = std::make_unique<File>();
-  }
+  Status status = ReadCurrent(dir, &name, &manifest->number);
   if (!status.ok()) return status;
-  Manifest& manifest = file_->manifest;
-  manifest.number = number;
-  manifest.path = dir_ + "/" + name;
-  const LogUse use = {.take = [this](std::string_view record) { return file_->edits.Take(record); },
+  manifest->path = dir + "/" + name;
+  Edits edits(manifest);
+  LogSummary summary;
+  const LogUse use = {.take = [&edits](std::string_view record) { return edits.Take(record); },
                       .zeros_are_torn = true};
-  status = ContinueLogScan(manifest.path, use, &file_->summary);
-  manifest.bytes = file_->summary.valid_bytes;
-  manifest.zeroed = file_->summary.zeroed;
+  status = ScanLog(manifest->path, use, &summary);
+  manifest->bytes = summary.valid_bytes;
+  manifest->zeroed = summary.zeroed;
   if (status.code() == StatusCode::kNotFound) {
-    return Status::Corruption(manifest.path + ", which CURRENT names, is missing");
+    return Status::Corruption(manifest->path + ", which CURRENT names, is missing");
   }
   if (!status.ok()) return status;
-  for (const auto& [id, family] : manifest.families) {
+  for (const auto& [id, family] : manifest->families) {
     if (!family.log_number) {
-      return Status::Corruption(manifest.path + " ends before what it says of the family " +
+      return Status::Corruption(manifest->path + " ends before what it says of the family " +
                                 family.name);
     }
   }
-  return status;
-}
-
-Status ReadManifest(const std::string& dir, Manifest* manifest) {
-  ManifestReader reader(dir);
-  Status status = reader.Read();
-  *manifest = reader.manifest();
   return status;
 }
 

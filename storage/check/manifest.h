@@ -16,7 +16,6 @@
 
 #include <cstdint>
 #include <map>
-#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -61,24 +60,6 @@ struct Manifest {
 
 // Reads the manifest that CURRENT names. Corruption names the file.
 Status ReadManifest(const std::string& dir, Manifest* manifest);
-
-// Reads it repeatedly beside a running owner, each time only what was appended since.
-//
-//   ManifestReader reader(dir);
-//   Status s = reader.Read();  // As ReadManifest; sets reader.manifest().
-class ManifestReader {
- public:
-  explicit ManifestReader(std::string dir);
-  ~ManifestReader();
-  Status Read();
-  // REQUIRES: Read() was called. Complete if it returned Ok.
-  const Manifest& manifest() const;
-
- private:
-  struct File;
-  const std::string dir_;
-  std::unique_ptr<File> file_;  // The file that CURRENT named last, as far as it was read.
-};
 
 // "000012.sst".
 std::string TableName(uint64_t number);

@@ -88,7 +88,7 @@ Status CheckOpens(const std::string& dir, const Manifest& manifest) {
   const OpenOptions defaults;
   rocksdb::DBOptions db_options = DatabaseOptions(defaults, std::make_shared<BackgroundError>());
   const std::unique_ptr<rocksdb::Env> env =
-      EnvWithoutLogs(rocksdb::Env::Default(), ValidLengthsOf(manifest));
+      StoreEnv(rocksdb::Env::Default(), ValidLengthsOf(manifest), /*hides_logs=*/true);
   db_options.env = env.get();
   db_options.info_log = SilentLogger();
   db_options.max_open_files = -1;  // So that all tables are opened.

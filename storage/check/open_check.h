@@ -3,7 +3,7 @@
 //   ValidLengths valid_lengths;
 //   Status s = CheckStore(dir, format, &valid_lengths);        // An owner;
 //   Status s = CheckDatabase(dir, &manifest, &valid_lengths);  // a reader.
-//   … EnvWithValidLengths(env, valid_lengths) …                // Then RocksDB opens `dir`.
+//   … StoreEnv(env, valid_lengths) …                           // Then RocksDB opens `dir`.
 //
 // RocksDB trusts much of what it reads, and changes files as soon as it opens a database. So the
 // files are read and checked before that, in this order:
@@ -27,7 +27,7 @@
 #include "storage/check/manifest.h"
 #include "storage/process_log/read_process_log.h"
 #include "storage/records.h"
-#include "storage/rocksdb/valid_lengths.h"
+#include "storage/rocksdb/store_env.h"
 #include "storage/store_directory.h"
 #include "wq/status.h"
 

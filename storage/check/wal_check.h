@@ -34,7 +34,7 @@
 
 #include "storage/check/log_scan.h"
 #include "storage/check/manifest.h"
-#include "storage/rocksdb/valid_lengths.h"
+#include "storage/rocksdb/store_env.h"
 #include "wq/status.h"
 
 namespace wq::storage {

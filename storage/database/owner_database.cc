@@ -19,7 +19,6 @@
 #include "storage/record_keys.h"
 #include "storage/records.h"
 #include "storage/rocksdb/info_log.h"
-#include "storage/rocksdb/log_room.h"
 #include "storage/rocksdb/opening_env.h"
 
 namespace wq::storage {
@@ -222,10 +221,8 @@ void OwnerDatabase::RemoveOldLogs() const {
 Status OwnerDatabase::OpenDatabase(Found found, ValidLengths valid_lengths) {
   background_ = std::make_shared<BackgroundError>();
   rocksdb::DBOptions db_options = DatabaseOptions(options_, background_);
-  log_room_ = EnvWithLogRoom(db_options.env);
-  db_options.env = log_room_.get();
-  shortened_ = EnvWithValidLengths(db_options.env, std::move(valid_lengths));
-  if (shortened_ != nullptr) db_options.env = shortened_.get();
+  env_ = StoreEnv(db_options.env, std::move(valid_lengths));
+  db_options.env = env_.get();
   if (Status s = StartThreads(db_options.env); !s.ok()) return s;
   opening_env_ = OpeningEnv::Make(db_options.env);
   db_options.env = opening_env_->env();
@@ -269,8 +266,7 @@ void OwnerDatabase::AbandonOpening() {
   families_.clear();
   opening_env_->Abandon();
   static_cast<void>(opening_env_.release());
-  static_cast<void>(shortened_.release());
-  static_cast<void>(log_room_.release());
+  static_cast<void>(env_.release());
 }
 
 Status OwnerDatabase::Get(Family family, std::string_view key, std::string* value) const {

@@ -19,7 +19,7 @@
 #include "storage/open.h"
 #include "storage/owner.h"
 #include "storage/rocksdb/setup.h"
-#include "storage/rocksdb/valid_lengths.h"
+#include "storage/rocksdb/store_env.h"
 #include "storage/storage.h"
 #include "storage/store_directory.h"
 
@@ -94,8 +94,7 @@ class OwnerDatabase final : public Storage {
   Status ownership_lost_;                               // Not Ok: permanently lost.
   std::shared_ptr<BackgroundError> background_;         // Of db_.
   std::unique_ptr<OwnerLock> owner_;                    // Before db_: dropped after it.
-  std::unique_ptr<rocksdb::Env> log_room_;              // Before shortened_ and db_.
-  std::unique_ptr<rocksdb::Env> shortened_;             // If a log has a valid length. Before db_.
+  std::unique_ptr<rocksdb::Env> env_;                   // Before opening_env_.
   std::unique_ptr<OpeningEnv> opening_env_;             // Before db_.
   std::unique_ptr<rocksdb::DB> db_;                     // Null before Open and after Close.
   std::vector<rocksdb::ColumnFamilyHandle*> families_;  // By Family. Destroyed before db_.

@@ -15,7 +15,7 @@
 #include "storage/process_log/read_process_log.h"
 #include "storage/rocksdb/opening_env.h"
 #include "storage/rocksdb/setup.h"
-#include "storage/rocksdb/valid_lengths.h"
+#include "storage/rocksdb/store_env.h"
 
 namespace wq::storage {
 namespace {
@@ -42,7 +42,7 @@ class ReaderDatabase final : public Reader {
   void DropDatabase();
 
   const std::string dir_;
-  std::unique_ptr<rocksdb::Env> shortened_;  // If a log has a valid length. Before db_.
+  std::unique_ptr<rocksdb::Env> env_;  // Before db_.
   std::unique_ptr<rocksdb::DB> db_;
   std::vector<rocksdb::ColumnFamilyHandle*> families_;  // By Family. Destroyed before db_.
   mutable Mutex mu_;
@@ -123,8 +123,8 @@ Status ReaderDatabase::OpenOnce(Manifest* manifest) {
   if (!status.ok()) return status;
   const OpenOptions defaults;
   rocksdb::DBOptions db_options = DatabaseOptions(defaults, std::make_shared<BackgroundError>());
-  shortened_ = EnvWithValidLengths(db_options.env, std::move(valid_lengths));
-  if (shortened_ != nullptr) db_options.env = shortened_.get();
+  env_ = StoreEnv(db_options.env, std::move(valid_lengths));
+  db_options.env = env_.get();
   db_options.info_log = SilentLogger();
   // The owner may remove a table file at any time: the ones of this view stay open.
   db_options.max_open_files = -1;

@@ -91,7 +91,6 @@ class StoreCopy {
   const StoreCopyOptions& options_;
   StoreCopyReport* const report_;
   Format format_;
-  ManifestReader reader_{dir_};
   std::map<uint64_t, HeldFile> tables_;  // By number, as logs_.
   std::map<uint64_t, HeldFile> logs_;
   std::vector<HeldFile> small_;  // The manifest, CURRENT, IDENTITY and OWNER.
@@ -147,21 +146,22 @@ Status StoreCopy::HoldAll(bool* complete) {
   if (status.ok()) status = process_logs_.AllAreKnown();
   if (status.ok()) status = HoldLogs();
   const uint64_t newest = logs_.empty() ? 0 : logs_.rbegin()->first;
-  if (status.ok()) status = reader_.Read();
-  if (status.ok()) status = HoldTables(reader_.manifest());
+  Manifest manifest;
+  if (status.ok()) status = ReadManifest(dir_, &manifest);
+  if (status.ok()) status = HoldTables(manifest);
   if (status.ok()) status = HoldLogs();
-  if (status.ok()) status = HoldSmallFiles(reader_.manifest());
+  if (status.ok()) status = HoldSmallFiles(manifest);
   if (!status.ok()) return status;
-  const uint64_t number = reader_.manifest().number;
-  const uint64_t needed = reader_.manifest().FirstLog();
+  const uint64_t needed = manifest.FirstLog();
   logs_.erase(logs_.begin(), logs_.lower_bound(needed));
-  status = reader_.Read();
-  const uint64_t needed_now = reader_.manifest().FirstLog();
+  Manifest later;
+  status = ReadManifest(dir_, &later);
+  const uint64_t needed_now = later.FirstLog();
   // A new owner has removed the process log, and begun another.
   std::vector<uint64_t> process_logs;
   if (status.ok()) status = ListProcessLogs(dir_, &process_logs);
-  *complete = reader_.manifest().number == number &&
-              (needed_now == needed || needed_now <= newest) && process_logs == listed;
+  *complete = later.number == manifest.number && (needed_now == needed || needed_now <= newest) &&
+              process_logs == listed;
   return status;
 }
 

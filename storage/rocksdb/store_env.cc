@@ -1,4 +1,4 @@
-#include "storage/rocksdb/valid_lengths.h"
+#include "storage/rocksdb/store_env.h"
 
 #include <rocksdb/env.h>
 #include <rocksdb/file_system.h>
@@ -36,12 +36,31 @@ class ShortenedFile final : public rocksdb::FSSequentialFileOwnerWrapper {
   uint64_t left_;  // Bytes to the valid length.
 };
 
-class ShortenedFileSystem final : public rocksdb::FileSystemWrapper {
+class LogWithRoom final : public rocksdb::FSWritableFileOwnerWrapper {
  public:
-  ShortenedFileSystem(const std::shared_ptr<rocksdb::FileSystem>& base, ValidLengths lengths,
-                      bool hides_logs)
+  using FSWritableFileOwnerWrapper::FSWritableFileOwnerWrapper;
+  void SetPreallocationBlockSize(size_t bytes) override {
+    constexpr size_t kRoom = size_t{1} << 20;
+    FSWritableFileOwnerWrapper::SetPreallocationBlockSize(std::min(bytes, kRoom));
+  }
+};
+
+class StoreFileSystem final : public rocksdb::FileSystemWrapper {
+ public:
+  StoreFileSystem(const std::shared_ptr<rocksdb::FileSystem>& base, ValidLengths lengths,
+                  bool hides_logs)
       : FileSystemWrapper(base), lengths_(std::move(lengths)), hides_logs_(hides_logs) {}
-  const char* Name() const override { return "ShortenedFileSystem"; }
+  const char* Name() const override { return "StoreFileSystem"; }
+
+  IOStatus NewWritableFile(const std::string& path, const rocksdb::FileOptions& options,
+                           std::unique_ptr<rocksdb::FSWritableFile>* file,
+                           IODebugContext* context) override {
+    IOStatus status = target()->NewWritableFile(path, options, file, context);
+    if (status.ok() && path.ends_with(".log")) {
+      *file = std::make_unique<LogWithRoom>(std::move(*file));
+    }
+    return status;
+  }
 
   // How RocksDB reads a log.
   IOStatus NewSequentialFile(const std::string& path, const rocksdb::FileOptions& options,
@@ -72,15 +91,9 @@ class ShortenedFileSystem final : public rocksdb::FileSystemWrapper {
 
 }  // namespace
 
-std::unique_ptr<rocksdb::Env> EnvWithValidLengths(rocksdb::Env* base, ValidLengths lengths) {
-  if (lengths.empty()) return nullptr;
-  return rocksdb::NewCompositeEnv(std::make_shared<ShortenedFileSystem>(
-      base->GetFileSystem(), std::move(lengths), /*hides_logs=*/false));
-}
-
-std::unique_ptr<rocksdb::Env> EnvWithoutLogs(rocksdb::Env* base, ValidLengths lengths) {
-  return rocksdb::NewCompositeEnv(std::make_shared<ShortenedFileSystem>(
-      base->GetFileSystem(), std::move(lengths), /*hides_logs=*/true));
+std::unique_ptr<rocksdb::Env> StoreEnv(rocksdb::Env* base, ValidLengths lengths, bool hides_logs) {
+  return rocksdb::NewCompositeEnv(
+      std::make_shared<StoreFileSystem>(base->GetFileSystem(), std::move(lengths), hides_logs));
 }
 
 }  // namespace wq::storage
