@@ -15,7 +15,9 @@
 namespace wq {
 
 Store::Impl::Impl(const StoreOptions& store_options, std::string store_dir)
-    : options(store_options), dir(std::move(store_dir)) {}
+    : options(store_options),
+      dir(std::move(store_dir)),
+      clock(store_options.clock == nullptr ? Clock::System() : store_options.clock) {}
 
 Store::Impl::~Impl() = default;
 
@@ -65,7 +67,6 @@ Status Store::Impl::Open(const StoreOptions& options, const std::string& dir,
 // --- Opening a replica ---
 
 Status Store::Impl::OpenStorage(bool create, const std::string& store_uuid) {
-  const Clock* clock = options.clock == nullptr ? Clock::System() : options.clock;
   return storage::OpenStorage(dir,
                               {.create_if_missing = create,
                                .error_if_exists = options.error_if_exists,
@@ -173,11 +174,9 @@ Status Store::Impl::OpenReplica() {
     }
     return s;
   }
-  replica =
-      std::make_unique<ReplicaNode>(copy.get(), this, replication, uuid,
-                                    options.clock == nullptr ? Clock::System() : options.clock);
+  replica = std::make_unique<ReplicaNode>(copy.get(), this, replication, uuid, clock);
   replica->Start();
-  opened_at_us = (options.clock == nullptr ? Clock::System() : options.clock)->WallUs();
+  opened_at_us = clock->WallUs();
   metrics = ReplicaMetrics::Make(options.metrics, dir, [this] { return ReadGauges(); });
   return {};
 }
@@ -208,7 +207,6 @@ ReplicaState Store::Impl::Replica() const {
 
 ReplicaReading Store::Impl::ReadGauges() const {
   const ReplicaState state = Replica();
-  const Clock* clock = options.clock == nullptr ? Clock::System() : options.clock;
   const int64_t had_all_us = state.applied_at_us == 0 ? opened_at_us : state.applied_at_us;
   const int64_t behind_us = clock->WallUs() - had_all_us;
   return {.owner = state.owner,

@@ -64,6 +64,7 @@ struct Store::Impl final : ReplicaNode::Target {
   const ProcessMark process;
   const StoreOptions options;
   const std::string dir;
+  Clock* const clock;
   // Constant after the opening:
   std::string uuid;
   int64_t opened_at_us = 0;  // Of a replica; wall time.

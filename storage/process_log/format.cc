@@ -1,33 +1,14 @@
 #include "storage/process_log/format.h"
 
+#include <cstring>
+
 #include "base/crc32c.h"
+#include "base/little_endian.h"
 
 namespace wq::storage {
 namespace {
 
 constexpr size_t kCheckedFrom = 16;  // In the header: what its checksum covers begins here.
-
-template <typename Number>
-void PutLogNumber(Number number, char* to) {
-  for (size_t i = 0; i < sizeof number; ++i) to[i] = static_cast<char>(number >> (8 * i) & 0xff);
-}
-
-template <typename Number>
-void AppendLogNumber(Number number, std::string* out) {
-  out->resize(out->size() + sizeof number);
-  PutLogNumber(number, out->data() + out->size() - sizeof number);
-}
-
-// Takes a number from the front of *bytes. REQUIRES: it is long enough.
-template <typename Number>
-Number TakeLogNumber(std::string_view* bytes) {
-  Number number = 0;
-  for (size_t i = 0; i < sizeof number; ++i) {
-    number |= static_cast<Number>(static_cast<unsigned char>((*bytes)[i])) << (8 * i);
-  }
-  bytes->remove_prefix(sizeof number);
-  return number;
-}
 
 void AppendLogText(std::string_view text, std::string* out) {
   out->push_back(static_cast<char>(text.size()));
@@ -45,15 +26,15 @@ std::string TakeLogText(std::string_view* bytes) {
 
 std::string EncodeLogHeader(const ProcessLogHeader& header) {
   std::string checked;
-  AppendLogNumber(header.number, &checked);
-  AppendLogNumber(header.capacity, &checked);
-  AppendLogNumber(header.nonce, &checked);
+  PutLittleEndian(header.number, &checked);
+  PutLittleEndian(header.capacity, &checked);
+  PutLittleEndian(header.nonce, &checked);
   AppendLogText(header.store_uuid, &checked);
   AppendLogText(header.boot_id, &checked);
   checked.resize(kLogPageBytes - kCheckedFrom, '\0');
   std::string page(kProcessLogMagic);
-  AppendLogNumber(kProcessLogVersion, &page);
-  AppendLogNumber(MaskCrc32c(Crc32c(0, checked)), &page);
+  PutLittleEndian(kProcessLogVersion, &page);
+  PutLittleEndian(MaskCrc32c(Crc32c(0, checked)), &page);
   return page + checked;
 }
 
@@ -61,9 +42,9 @@ Status DecodeLogHeader(std::string_view page, ProcessLogHeader* header) {
   if (page.size() != kLogPageBytes || !page.starts_with(kProcessLogMagic)) {
     return Status::Corruption("this is not the header of a process log");
   }
-  std::string_view rest = page.substr(kProcessLogMagic.size());
-  const auto version = TakeLogNumber<uint32_t>(&rest);
-  if (TakeLogNumber<uint32_t>(&rest) != MaskCrc32c(Crc32c(0, rest))) {
+  const auto version = LittleEndianAt<uint32_t>(page, 8);
+  std::string_view rest = page.substr(kCheckedFrom);
+  if (LittleEndianAt<uint32_t>(page, 12) != MaskCrc32c(Crc32c(0, rest))) {
     return Status::Corruption("the checksum of the header does not match");
   }
   if (version == 0 || version > kProcessLogVersion) {
@@ -71,9 +52,10 @@ Status DecodeLogHeader(std::string_view page, ProcessLogHeader* header) {
                                 " of a process log; this wq knows versions 1 to " +
                                 std::to_string(kProcessLogVersion));
   }
-  header->number = TakeLogNumber<uint64_t>(&rest);
-  header->capacity = TakeLogNumber<uint64_t>(&rest);
-  header->nonce = version == 1 ? 0 : TakeLogNumber<uint64_t>(&rest);
+  header->number = LittleEndianAt<uint64_t>(rest, 0);
+  header->capacity = LittleEndianAt<uint64_t>(rest, 8);
+  header->nonce = version == 1 ? 0 : LittleEndianAt<uint64_t>(rest, 16);
+  rest.remove_prefix(version == 1 ? 16 : 24);
   header->store_uuid = TakeLogText(&rest);
   header->boot_id = TakeLogText(&rest);
   if (header->capacity == 0 || header->capacity % kLogPageBytes != 0 ||
@@ -87,12 +69,15 @@ Status DecodeLogHeader(std::string_view page, ProcessLogHeader* header) {
 LogRecordHeader EncodeLogRecordHeader(LogPosition position, uint64_t nonce,
                                       std::string_view mutations) {
   LogRecordHeader header;
-  PutLogNumber(static_cast<uint32_t>(mutations.size()), &header[4]);
-  PutLogNumber(position ^ nonce, &header[8]);
+  const auto put = [&header](auto number, size_t at) {
+    std::memcpy(&header[at], &number, sizeof number);  // This machine is little-endian.
+  };
+  put(static_cast<uint32_t>(mutations.size()), 4);
+  put(position ^ nonce, 8);
   // With the position in it: a kill between the stores of the header's words must not make a record
   // of an earlier lap, whose checksum is intact, one of this lap.
   const auto begun = static_cast<uint32_t>(position / 8);
-  PutLogNumber(MaskCrc32c(Crc32c(begun, mutations)), header.data());
+  put(MaskCrc32c(Crc32c(begun, mutations)), 0);
   return header;
 }
 

@@ -11,19 +11,12 @@
 #include "base/boot_id.h"
 #include "base/file_calls.h"
 #include "base/files.h"
+#include "base/little_endian.h"
 #include "base/mutant.h"
 #include "storage/process_log/format.h"
 
 namespace wq::storage {
 namespace {
-
-uint64_t LogNumberAt(std::string_view bytes, size_t at, size_t count) {
-  uint64_t number = 0;
-  for (size_t i = 0; i < count; ++i) {
-    number |= uint64_t{static_cast<unsigned char>(bytes[at + i])} << (8 * i);
-  }
-  return number;
-}
 
 Status ReadLogBytes(int fd, const std::string& path, uint64_t offset, uint64_t bytes,
                     std::string* to) {
@@ -50,7 +43,7 @@ Status ProcessLogContents::ReadPages(int fd, uint64_t number) {
     return Status::Corruption(path_ + ": the header is of process log " +
                               std::to_string(header_.number));
   }
-  end_ = LogNumberAt(pages, kLogEndOffset, 8);
+  end_ = LittleEndianAt<uint64_t>(pages, kLogEndOffset);
   return status;
 }
 
@@ -86,8 +79,8 @@ bool ProcessLogContents::ReadRecord(LogPosition position, LogPosition limit,
                                     std::string* mutations) const {
   if (limit - position < kLogRecordHeaderBytes) return false;
   const std::string header = CopyOut(position, kLogRecordHeaderBytes);
-  const uint64_t bytes = LogNumberAt(header, 4, 4);
-  const LogPosition said = LogNumberAt(header, 8, 8) ^ header_.nonce;
+  const uint64_t bytes = LittleEndianAt<uint32_t>(header, 4);
+  const LogPosition said = LittleEndianAt<uint64_t>(header, 8) ^ header_.nonce;
   if ((said != position && !WQ_MUTANT(log_laps_mixed)) ||
       LogRecordBytes(bytes) > limit - position) {
     return false;
@@ -169,7 +162,7 @@ void ProcessLogContents::Salvage(
   std::string mutations;
   for (uint64_t offset = 0; offset < ring_.size(); offset += 8) {
     const LogPosition position =
-        LogNumberAt(CopyOut(offset, kLogRecordHeaderBytes), 8, 8) ^ header_.nonce;
+        LittleEndianAt<uint64_t>(CopyOut(offset, kLogRecordHeaderBytes), 8) ^ header_.nonce;
     if (position % ring_.size() == offset && position >= from &&
         position <= UINT64_MAX - ring_.size() &&
         ReadRecord(position, position + ring_.size(), &mutations)) {
@@ -190,10 +183,8 @@ Status ProcessLogContents::WriteSynced(const std::string& dir) const {
   ProcessLogHeader header = header_;
   if (!MayLackRecords()) header.boot_id.clear();
   std::string bytes = EncodeLogHeader(header);
+  PutLittleEndian(end_, &bytes);
   bytes.resize(kLogDataOffset, '\0');
-  for (size_t i = 0; i < sizeof end_; ++i) {
-    bytes[kLogEndOffset + i] = static_cast<char>(end_ >> (8 * i) & 0xff);
-  }
   bytes += ring_;
   const std::string path = dir + "/" + ProcessLogName(header.number);
   const FileDescriptor file(

@@ -127,6 +127,14 @@ void VerbParser::Option(const std::string& name, const std::string& type,
   OneText(cli_->app.add_option_function<std::string>(name, read, description), type);
 }
 
+void VerbParser::NonEmpty(const std::string& name, const std::string& type,
+                          const std::string& description, std::string* target) {
+  Option(name, type, description, "a text that is not empty", [target](const std::string& text) {
+    *target = text;
+    return !text.empty();
+  });
+}
+
 void VerbParser::Required(const std::string& name, const std::string& type,
                           const std::string& description, std::string* target) {
   OneText(cli_->app.add_option(name, *target, description), type)->required();

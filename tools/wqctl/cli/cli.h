@@ -90,6 +90,9 @@ class VerbParser {
       return true;
     });
   }
+  // An option that takes any text but an empty one.
+  void NonEmpty(const std::string& name, const std::string& type, const std::string& description,
+                std::string* target);
   // An option that must be given and takes any text.
   void Required(const std::string& name, const std::string& type, const std::string& description,
                 std::string* target);

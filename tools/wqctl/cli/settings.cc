@@ -43,13 +43,6 @@ constexpr std::array<SettingKind, 13> kSettings = {{
 
 constexpr size_t kFirstOption = 5;  // Of kSettings: from here on each is an option.
 
-std::string Trimmed(std::string_view text) {
-  constexpr std::string_view kBlank = " \t\r";
-  const size_t begin = text.find_first_not_of(kBlank);
-  if (begin == std::string_view::npos) return {};
-  return std::string(text.substr(begin, text.find_last_not_of(kBlank) - begin + 1));
-}
-
 void CheckSetting(const SettingKind& kind, const std::string& value, const std::string& where) {
   const std::string_view choices = kind.choices;
   if (choices.empty()) return;
@@ -116,6 +109,13 @@ void ReadSettingsFile(Values* values) {
 }
 
 }  // namespace
+
+std::string Trimmed(std::string_view text) {
+  constexpr std::string_view kBlank = " \t\r";
+  const size_t begin = text.find_first_not_of(kBlank);
+  if (begin == std::string_view::npos) return {};
+  return std::string(text.substr(begin, text.find_last_not_of(kBlank) - begin + 1));
+}
 
 Settings ReadSettings() {
   Values values;

@@ -8,6 +8,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -24,6 +25,9 @@ struct Settings {
 };
 
 Settings ReadSettings();
+
+// Without the blanks at both ends; for files of "name = value".
+std::string Trimmed(std::string_view text);
 
 // A line for each setting, "    store    WQ_STORE    the store's directory\n", for the manual page.
 std::string SettingsText();

@@ -73,30 +73,23 @@ std::optional<uint32_t> ParseLease(std::string_view text) {
 }
 
 void AddLogOptions(VerbParser* parser, LogArgs* args, bool with_replica) {
-  const auto text = [parser](const std::string& name, const std::string& type,
-                             const std::string& description, std::string* target) {
-    parser->Option(name, type, description, "a text that is not empty",
-                   [target](const std::string& value) {
-                     *target = value;
-                     return !value.empty();
-                   });
-  };
-  text("--replicate", "URL", "The log by which replicas follow: etcd://HOST:PORT[,...]/PREFIX",
-       &args->url);
+  parser->NonEmpty("--replicate", "URL",
+                   "The log by which replicas follow: etcd://HOST:PORT[,...]/PREFIX", &args->url);
   if (with_replica) {
-    text("--replica", "NAME", "The name of this replica; default: that of the host",
-         &args->replica);
+    parser->NonEmpty("--replica", "NAME", "The name of this replica; default: that of the host",
+                     &args->replica);
     AddParsed(parser, "--lease", "SECONDS",
               "How long an owner keeps the store without etcd; default 5", kLeaseSeconds,
               ParseLease, &args->lease);
   }
-  text("--etcd-ca", "FILE", "Use TLS for etcd, whose certificate is of the CA in FILE",
-       &args->etcd_ca);
-  text("--etcd-cert", "FILE", "The certificate to show to etcd, in PEM", &args->etcd_cert);
-  text("--etcd-key", "FILE", "The key of that certificate, in PEM", &args->etcd_key);
-  text("--etcd-user", "USER", "Log in to etcd as USER", &args->etcd_user);
-  text("--etcd-password-file", "FILE", "The password of USER is in FILE",
-       &args->etcd_password_file);
+  parser->NonEmpty("--etcd-ca", "FILE", "Use TLS for etcd, whose certificate is of the CA in FILE",
+                   &args->etcd_ca);
+  parser->NonEmpty("--etcd-cert", "FILE", "The certificate to show to etcd, in PEM",
+                   &args->etcd_cert);
+  parser->NonEmpty("--etcd-key", "FILE", "The key of that certificate, in PEM", &args->etcd_key);
+  parser->NonEmpty("--etcd-user", "USER", "Log in to etcd as USER", &args->etcd_user);
+  parser->NonEmpty("--etcd-password-file", "FILE", "The password of USER is in FILE",
+                   &args->etcd_password_file);
 }
 
 wq::Status ParseLogUrl(const std::string& url, wq::EtcdOptions* options) {

@@ -12,6 +12,7 @@
 #include "tools/wqctl/cli/open_queue.h"
 #include "tools/wqctl/cli/queues.h"
 #include "tools/wqctl/cli/rate.h"
+#include "tools/wqctl/cli/settings.h"
 #include "tools/wqctl/text/duration.h"
 #include "tools/wqctl/text/log.h"
 #include "tools/wqctl/text/number.h"
@@ -22,13 +23,6 @@ namespace wqctl {
 namespace {
 
 constexpr size_t kMaxLineBytes = 4096;
-
-std::string Trimmed(std::string_view text) {
-  constexpr std::string_view kBlank = " \t\r";
-  const size_t begin = text.find_first_not_of(kBlank);
-  if (begin == std::string_view::npos) return {};
-  return std::string(text.substr(begin, text.find_last_not_of(kBlank) - begin + 1));
-}
 
 // Each returns false if the text is no value of the target's type.
 using Setter = std::function<bool(const std::string& text)>;

@@ -13,14 +13,13 @@ namespace {
 
 constexpr size_t kGap = 3;
 
-// Counts code points: close enough to columns for escaped text.
-size_t Width(std::string_view text) {
+}  // namespace
+
+size_t WidthOf(std::string_view text) {
   return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) {
     return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U;
   }));
 }
-
-}  // namespace
 
 Table::Table(std::vector<std::string> header, Output* out) : out_(out), widths_(header.size()) {
   held_.push_back(std::move(header));
@@ -36,7 +35,7 @@ bool Table::Finish() { return PrintHeld(); }
 
 bool Table::PrintHeld() {
   for (const auto& row : held_) {
-    for (size_t i = 0; i < row.size(); ++i) widths_[i] = std::max(widths_[i], Width(row[i]));
+    for (size_t i = 0; i < row.size(); ++i) widths_[i] = std::max(widths_[i], WidthOf(row[i]));
   }
   bool open = true;
   // Held rows begin with the header.
@@ -52,7 +51,7 @@ bool Table::PrintRow(const std::vector<std::string>& row, bool bold) {
   for (size_t i = 0; i < row.size(); ++i) {
     line_.append(row[i]);
     if (i + 1 == row.size()) break;  // No spaces at the end of a line.
-    const size_t width = Width(row[i]);
+    const size_t width = WidthOf(row[i]);
     line_.append(kGap + (widths_[i] > width ? widths_[i] - width : 0), ' ');
   }
   if (bold) line_.append(kPlain);

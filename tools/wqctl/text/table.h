@@ -11,11 +11,15 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "tools/wqctl/text/output.h"
 
 namespace wqctl {
+
+// The columns of an escaped text, about: it counts code points.
+size_t WidthOf(std::string_view text);
 
 class Table {
  public:

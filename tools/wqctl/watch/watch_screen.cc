@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "tools/wqctl/text/duration.h"
+#include "tools/wqctl/text/table.h"
 #include "tools/wqctl/text/terminal.h"
 #include "wq/keys.h"
 
@@ -17,13 +18,6 @@ constexpr size_t kDepthsKept = 120;
 constexpr size_t kColumnGap = 2;
 constexpr size_t kLeastSparkline = 8;
 constexpr size_t kNameWidth = 24;
-
-// Counts code points: close enough to columns for escaped text.
-size_t WidthOf(std::string_view text) {
-  return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) {
-    return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U;
-  }));
-}
 
 // "12.3", "4567", "+0.5"; "-" if unknown.
 std::string RateText(const std::optional<double>& rate, bool sign) {
