@@ -93,17 +93,6 @@ TEST_F(FailureRecoveryTest, ADifferenceThatIsTooLargeIsNotWritten) {
   EXPECT_TRUE(Has("lacking"));
 }
 
-TEST_F(FailureRecoveryTest, AnAttemptThatCannotReadTheDiskIsRepeated) {
-  Break();
-  target_.status = Status::IOError("a read that fails");
-  EXPECT_FALSE(recovery_.Recover().ok());
-  EXPECT_FALSE(Has("lacking"));
-  target_.status = {};
-  const Status recovered = recovery_.Recover();
-  EXPECT_TRUE(recovered.ok()) << recovered.ToString();
-  EXPECT_TRUE(Has("lacking"));
-}
-
 TEST_F(FailureRecoveryTest, AnAttemptWithoutTheOwnershipIsTheLastOne) {
   Break();
   target_.status = Status::NotOwner("another process has the store");
@@ -132,8 +121,6 @@ TEST_F(LongestBackoffTest, MeansThatOnlyRecoverMakesAnAttempt) {
   target_.status = {};
   EXPECT_TRUE(recovery_.Recover().ok());
 }
-
-TEST_F(FailureRecoveryTest, RecoverOfAHealthyStoreIsOk) { EXPECT_TRUE(recovery_.Recover().ok()); }
 
 }  // namespace
 }  // namespace wq

@@ -122,16 +122,6 @@ class GatedStorage final : public storage::Storage {
 // With these options the background thread writes no lazy appends.
 const Journal::Options kPatient = {.flush_interval = std::chrono::hours(1)};
 
-TEST(Journal, ALoneWaiterWritesItsOwnBatch) {
-  GatedStorage storage;
-  Journal journal(&storage, kPatient);
-  const Position p = journal.Append(Put("a"), Durability::kProcess);
-  EXPECT_EQ(p, 1U);
-  EXPECT_TRUE(storage.calls().empty());
-  EXPECT_TRUE(journal.Wait(p, Durability::kProcess).ok());
-  EXPECT_EQ(storage.calls(), (std::vector<GatedStorage::Call>{{1, false}}));
-}
-
 TEST(Journal, AWaitForAWrittenPositionWritesNothing) {
   GatedStorage storage;
   Journal journal(&storage, kPatient);
@@ -140,15 +130,6 @@ TEST(Journal, AWaitForAWrittenPositionWritesNothing) {
   ASSERT_TRUE(journal.Wait(p, Durability::kProcess).ok());
   ASSERT_TRUE(journal.Wait(0, Durability::kPower).ok());
   EXPECT_EQ(storage.calls().size(), 1U);
-}
-
-TEST(Journal, PowerSyncsWhatAnEarlierCallOnlyWrote) {
-  GatedStorage storage;
-  Journal journal(&storage, kPatient);
-  const Position p = journal.Append(Put("a"), Durability::kProcess);
-  ASSERT_TRUE(journal.Wait(p, Durability::kProcess).ok());
-  ASSERT_TRUE(journal.Wait(p, Durability::kPower).ok());
-  EXPECT_EQ(storage.calls(), (std::vector<GatedStorage::Call>{{1, false}, {0, true}}));
 }
 
 TEST(Journal, LazyAppendsAreInTheNextWrite) {
@@ -220,17 +201,6 @@ TEST(Journal, ABatchInTheProcessLogIsNotWaitedForAtProcess) {
   EXPECT_TRUE(journal.Wait(p, Durability::kPower).ok());
   EXPECT_EQ(storage.calls(), (std::vector<GatedStorage::Call>{{2, true}}));
   EXPECT_EQ(storage.process_log()->Used(), 0U);
-}
-
-TEST(Journal, ARowThatIsPutAndErasedBetweenTwoWritesIsNotWritten) {
-  GatedStorage storage;
-  storage.MakeLog(4096);
-  Journal journal(&storage, kPatient);
-  const Position put = journal.Append(Put("a"), Durability::kProcess, {.is_new = true});
-  const Position end = journal.Append(Erase("a"), Durability::kAsync, {.put_at = put});
-  EXPECT_GT(end, put);
-  EXPECT_TRUE(journal.WriteOut().ok());
-  EXPECT_EQ(storage.calls(), (std::vector<GatedStorage::Call>{{1, false}}));
 }
 
 TEST(Journal, ABatchThatDoesNotFitTheProcessLogIsWrittenWithTheLaterOnes) {
@@ -346,31 +316,6 @@ TEST(Journal, AnOwnershipThatEndsBeforeARecoveryHasReturnedIsNotRecovered) {
   ended.get_future().wait();
   EXPECT_EQ(again.get_future().wait_for(std::chrono::milliseconds(100)),
             std::future_status::timeout);
-  EXPECT_EQ(journal->Stop().code(), StatusCode::kNotOwner);
-  EXPECT_EQ(recoveries, 1);
-}
-
-TEST(Journal, AnImageThatMeetsTheEndOfTheOwnershipIsTheLastOne) {
-  GatedStorage storage;
-  std::unique_ptr<Journal> journal;
-  std::atomic<int> recoveries{0};
-  std::promise<void> ended;
-  Journal::Options options = kPatient;
-  options.recover = [&] {
-    ++recoveries;
-    storage.FailNext(Status::NotOwner("another process has the store"));
-    journal->BeginImage();
-    MutationBatch image = Put("all");
-    EXPECT_EQ(journal->WriteImage(&image).code(), StatusCode::kNotOwner);
-    ended.set_value();
-    return true;
-  };
-  journal = std::make_unique<Journal>(&storage, options);
-  storage.FailNext(Status::IOError("no space left"));
-  const Position p = journal->Append(Put("a"), Durability::kProcess);
-  EXPECT_EQ(journal->Wait(p, Durability::kProcess).code(), StatusCode::kNotDurable);
-  ended.get_future().wait();
-  EXPECT_EQ(journal->Health().code(), StatusCode::kNotOwner);
   EXPECT_EQ(journal->Stop().code(), StatusCode::kNotOwner);
   EXPECT_EQ(recoveries, 1);
 }

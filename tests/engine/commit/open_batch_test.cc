@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <optional>
+#include <random>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -98,70 +99,6 @@ TEST(OpenBatch, ANewRowThatIsErasedIsNotWritten) {
   const Position d = logged.Append(PutOf("d"), {.is_new = true});
   logged.Append(EraseOf("d"), {.put_at = d});
   EXPECT_EQ(Written(&logged.open()), "+a +c");
-}
-
-TEST(OpenBatch, IsEmptyWhenEveryRowIsErased) {
-  LoggedBatch logged;
-  const Position a = logged.Append(PutOf("a"), {.is_new = true});
-  EXPECT_FALSE(logged.open().empty());
-  logged.Append(EraseOf("a"), {.put_at = a});
-  EXPECT_TRUE(logged.open().empty());
-  logged.Append(PutOf("b"), {});
-  EXPECT_EQ(Written(&logged.open()), "+b");
-}
-
-TEST(OpenBatch, WritesTheEraseOfARowThatMayNotBeNew) {
-  LoggedBatch logged;
-  const Position old = logged.Append(PutOf("old"), {});
-  logged.Append(EraseOf("old"), {.put_at = old});
-  logged.Append(EraseOf("written before"), {.put_at = old - 1});
-  logged.Append(EraseOf("on disk"), {});
-  MutationBatch two = PutOf("x");
-  two.Append(PutOf("y"));
-  const Position x = logged.Append(two, {.is_new = true});
-  logged.Append(EraseOf("x"), {.put_at = x});
-  EXPECT_EQ(Written(&logged.open()), "+old -old -written before -on disk +x +y -x");
-}
-
-TEST(OpenBatch, ASecondEraseOfARowIsWritten) {
-  LoggedBatch logged;
-  const Position a = logged.Append(PutOf("a"), {.is_new = true});
-  logged.Append(PutOf("b"), {.is_new = true});
-  logged.Append(EraseOf("a"), {.put_at = a});
-  logged.Append(EraseOf("a"), {.put_at = a});
-  EXPECT_EQ(Written(&logged.open()), "+b -a");
-}
-
-TEST(OpenBatch, CopiedBatchesAreWrittenBehindThoseInTheLog) {
-  LoggedBatch logged;
-  const Position a = logged.Append(PutOf("a"), {.is_new = true});
-  EXPECT_EQ(logged.Copy(EraseOf("a")), a + 1);  // The log may have the put, so this is written.
-  logged.Copy(PutOf("b"));
-  EXPECT_EQ(Written(&logged.open()), "+a -a +b");
-}
-
-// A write is in flight; one batch goes to the log, the next ones do not fit; the write ends.
-TEST(OpenBatch, CopiedBatchesMoveToTheLogBehindThoseThatAreThere) {
-  LoggedBatch logged;
-  const Position a = logged.Append(PutOf("a"), {.is_new = true});
-  logged.Copy(PutOf("b"));
-  logged.Copy(PutOf("c"));
-  EXPECT_EQ(logged.open().MoveToLog(&logged.log()), a + 2);
-  logged.Append(EraseOf("a"), {.put_at = a});
-  const Position d = logged.Append(PutOf("d"), {.is_new = true});
-  logged.Append(EraseOf("d"), {.put_at = d});
-  EXPECT_EQ(Written(&logged.open()), "+b +c");
-}
-
-TEST(OpenBatch, AnEraseFindsItsPutBehindBatchesThatMoved) {
-  LoggedBatch logged;
-  logged.Copy(PutOf("a"));
-  logged.Copy(PutOf("b"));
-  logged.MoveToLog();
-  const Position c = logged.Append(PutOf("c"), {.is_new = true});
-  logged.Append(EraseOf("c"), {.put_at = c});
-  logged.Append(EraseOf("b"), {.put_at = c - 1});  // It was copied: both are written.
-  EXPECT_EQ(Written(&logged.open()), "+a +b -b");
 }
 
 TEST(OpenBatch, CopiedBatchesThatTheLogHasNoSpaceForStay) {

@@ -79,13 +79,6 @@ TEST_F(ControllerStopTest, StartsOnce) {
   EXPECT_TRUE(controller_->Drain(hours(1)).ok());
 }
 
-TEST_F(ControllerStopTest, AControllerThatWasNeverStartedLeavesTheQueueAlone) {
-  {
-    const Controller controller(queue_, [](const ReconcileContext&) { return Result(); });
-  }
-  EXPECT_TRUE(queue_->Add("a").ok());
-}
-
 TEST_F(ControllerStopTest, DoesNotStartOnAQueueThatIsShutDownOrAfterStop) {
   Controller stopped(queue_, [](const ReconcileContext&) { return Result(); });
   EXPECT_TRUE(stopped.Stop(hours(1)).ok());
@@ -147,15 +140,6 @@ TEST_F(ControllerStopTest, StopLeavesWhatIsQueuedForTheNextStart) {
   EXPECT_THAT(seen, ElementsAre("b", "c"));
 }
 
-TEST_F(ControllerStopTest, ResultsDuringAStopAreRecorded) {
-  StartAndHold(Result::RequeueAfter(seconds(5)));
-  EXPECT_TRUE(controller_->Stop(hours(1)).ok());
-  Reopen();
-  EXPECT_EQ(Get(), "TimedOut");
-  clock_.Advance(seconds(5));
-  EXPECT_EQ(Get(), "a");
-}
-
 TEST_F(ControllerStopTest, AnInterruptedReconcileCountsNoFailureAndComesFirst) {
   StartAndHold(Status::ShuttingDown("interrupted"));
   Add("b");
@@ -178,27 +162,6 @@ TEST_F(ControllerStopTest, AStopEndsAfterItsGraceAndTheDestructorWaits) {
   go_on.set_value();
   controller_.reset();
   EXPECT_EQ(queue_->Counts().processing, 0U);  // Recorded.
-}
-
-TEST_F(ControllerStopTest, TheDestructorStopsARunningController) {
-  StartAndHold(Status::Ok());
-  controller_.reset();
-  EXPECT_TRUE(queue_->IsShuttingDown());
-  EXPECT_EQ(queue_->Counts().processing, 0U);
-}
-
-TEST_F(ControllerStopTest, StopFromAReconcilerOnlyBegins) {
-  Status inside;
-  std::promise<void> called;
-  StartAndCall([&](const ReconcileContext&) {
-    inside = controller_->Stop(hours(1));
-    called.set_value();
-    return Result();
-  });
-  called.get_future().wait();
-  EXPECT_EQ(inside.code(), StatusCode::kShuttingDown);
-  EXPECT_TRUE(controller_->Stop(hours(1)).ok());
-  EXPECT_EQ(Shown(controller_->Counters()), "1 success");
 }
 
 TEST_F(ControllerStopTest, DrainFromAReconcilerOnlyBegins) {

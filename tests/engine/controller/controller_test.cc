@@ -63,16 +63,6 @@ TEST_F(ControllerTest, EachResultDoesWhatTheTableSays) {
   }
 }
 
-TEST_F(ControllerTest, TheTextOfAnErrorIsKept) {
-  queue_options_.max_requeues = 1;
-  CloseAndOpen();
-  ReconcileOnce(Status::IOError(""));
-  clock_.Advance(seconds(1));
-  ReconcileOnce(Status::IOError("no route"));  // Above max_requeues.
-  ASSERT_EQ(queue_->Quarantined().size(), 1U);
-  EXPECT_EQ(queue_->Quarantined()[0].last_error, "no route");
-}
-
 TEST_F(ControllerTest, AnExceptionIsAnErrorWithItsText) {
   queue_options_.max_requeues = 1;
   CloseAndOpen();
@@ -126,20 +116,6 @@ TEST_F(ControllerTest, TheReconcilerMayAddItsOwnKeyAndSeesIt) {
   EXPECT_EQ(Counted(), "2 success");
 }
 
-TEST_F(ControllerTest, TheReconcilerKnowsWhyTheKeyWasHandedOut) {
-  std::vector<std::string> seen;
-  ASSERT_TRUE(queue_->Add("a", {.reason = "created"}).ok());
-  ASSERT_TRUE(queue_->Add("a", {.reason = "changed"}).ok());
-  Start([&](const ReconcileContext& context) -> Result {
-    for (const Cause& cause : context.Causes().list) {
-      seen.push_back(cause.reason);
-    }
-    return {};
-  });
-  DrainAndOpen();
-  EXPECT_THAT(seen, ElementsAre("created", "changed"));
-}
-
 // --- Observing ---
 
 TEST_F(ControllerTest, AnObserverIsNotifiedOfEachReconcile) {
@@ -148,6 +124,7 @@ TEST_F(ControllerTest, AnObserverIsNotifiedOfEachReconcile) {
     void OnEnd(const Reconciled& r) noexcept override {
       reported += std::string(r.key) + "=" + std::string(ReconcileOutcomeName(r.outcome)) + ":" +
                   std::string(r.error) + (r.terminal ? "!" : "") + " ";
+      EXPECT_TRUE(r.trace == nullptr || r.trace->trace_parent.empty());
       positive = positive && r.duration.count() > 0;
     }
     std::string reported;
@@ -157,6 +134,7 @@ TEST_F(ControllerTest, AnObserverIsNotifiedOfEachReconcile) {
   Add("b");
   Start(
       [](const ReconcileContext& context) -> Result {
+        EXPECT_EQ(context.trace_parent(), "");
         return context.key() == "a" ? Result::TerminalError(Status::IOError("bad")) : Result();
       },
       {.observer = &observer});
@@ -184,36 +162,6 @@ TEST_F(ControllerTest, ATimeoutTriggersTheStopTokenAndIsCounted) {
   EXPECT_EQ(counters_.error, 1U);
   EXPECT_GE(counters_.timeouts, 2U);  // Also of "b" if the machine is slow.
   EXPECT_EQ(queue_->NumRequeues("a"), 1U);
-}
-
-TEST_F(ControllerTest, EachReconcileHasItsOwnTimeout) {
-  constexpr size_t kWorkers = 4;
-  for (size_t i = 0; i < kWorkers; ++i) {
-    Add(std::to_string(i));
-  }
-  std::latch together(kWorkers);
-  Start(
-      [&](const ReconcileContext& context) -> Result {
-        together.arrive_and_wait();
-        AwaitStop(context);
-        return {};
-      },
-      {.max_concurrent_reconciles = kWorkers, .reconcile_timeout = milliseconds(1)});
-  DrainAndOpen();
-  EXPECT_EQ(Counted(), "4 success, 4 timeouts");
-}
-
-TEST_F(ControllerTest, AReconcileInTimeIsNotStopped) {
-  Add("a");
-  Start(
-      [](const ReconcileContext& context) -> Result {
-        EXPECT_TRUE(context.stop_token().stop_possible());
-        EXPECT_FALSE(context.stop_token().stop_requested());
-        return {};
-      },
-      {.reconcile_timeout = microseconds::max()});
-  DrainAndOpen();
-  EXPECT_EQ(Counted(), "1 success");
 }
 
 // --- Tracing ---
@@ -258,22 +206,6 @@ TEST_F(ControllerTest, EachAttemptHasATraceOfItsOwnAndTheCausesAsLinks) {
     EXPECT_THAT(attempt.causes.list, ElementsAre(Cause{.reason = "created", .trace_parent = first},
                                                  Cause{.reason = "changed", .trace_parent = ""}));
   }
-}
-
-TEST_F(ControllerTest, WithoutTheOptionNothingIsTraced) {
-  Tracer tracer;
-  Add("a");
-  std::string own = "none";
-  Start(
-      [&own](const ReconcileContext& context) -> Result {
-        own = context.trace_parent();
-        return {};
-      },
-      {.observer = &tracer});
-  Drain();
-  EXPECT_EQ(own, "");
-  ASSERT_EQ(tracer.attempts.size(), 1U);
-  EXPECT_EQ(tracer.attempts[0].trace_parent, "");
 }
 
 }  // namespace

@@ -137,15 +137,6 @@ TEST_P(BesideOwnerTest, ASnapshotIsOfOneInstant) {
   });
 }
 
-TEST_P(BesideOwnerTest, VerifyFindsNothing) {
-  Run([this](uint64_t) {
-    VerifyReport report;
-    const Status s = Verify(dir_, {}, &report);
-    ASSERT_TRUE(s.ok()) << s.ToString();
-    EXPECT_TRUE(report.ok()) << report.findings[0].where << ": " << report.findings[0].what;
-  });
-}
-
 INSTANTIATE_TEST_SUITE_P(ProcessLog, BesideOwnerTest,
                          ::testing::Values(size_t{16} << 10, size_t{8} << 20),
                          [](const auto& info) { return std::to_string(info.param >> 10) + "KiB"; });

@@ -90,20 +90,5 @@ TEST(ImportCheck, QueuesAndCursors) {
   ExpectBad(CheckImportedCursor("c", std::string(kMaxCursorBytes + 1, 'v')), "too long");
 }
 
-// The names are in dumps and in messages.
-TEST(Names, OfStatesAndCodesComeBack) {
-  for (size_t i = 0; i < kEntryStateCount; ++i) {
-    const auto state = static_cast<EntryState>(i);
-    EXPECT_EQ(ParseEntryState(EntryStateName(state)), state);
-  }
-  EXPECT_EQ(ParseEntryState("Pending"), std::nullopt);
-  EXPECT_EQ(StatusCodeName(StatusCode::kOk), "Ok");
-  EXPECT_EQ(StatusCodeName(StatusCode::kNotSupported), "NotSupported");
-  EXPECT_EQ(StatusCodeName(StatusCode::kNotOwner), "NotOwner");
-  EXPECT_EQ(StatusCodeName(static_cast<StatusCode>(99)), "Unknown");
-  EXPECT_EQ(Status::Ok().ToString(), "Ok");
-  EXPECT_EQ(Status::Locked("by 7").ToString(), "Locked: by 7");
-}
-
 }  // namespace
 }  // namespace wq

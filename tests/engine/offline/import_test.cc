@@ -123,30 +123,6 @@ TEST_F(ImportTest, WithoutFinishNothingWasImported) {
   EXPECT_THAT(Names(), ElementsAre("pods"));
 }
 
-TEST_F(ImportTest, TakesThePlaceOfAQueueOnlyIfAsked) {
-  Open();
-  Added("a", EntryState::kPending);
-  Finish();
-  Open();
-  EXPECT_EQ(Add("b", EntryState::kPending).code(), StatusCode::kAlreadyExists);
-  Open({.replace = true});
-  Added("b", EntryState::kPending);
-  Finish();
-  EXPECT_THAT(Entries(), ElementsAre("pending b 0 #1"));
-  EXPECT_THAT(Names(), ElementsAre("pods"));
-  EXPECT_EQ(Recovered().queued, 1U);
-}
-
-TEST_F(ImportTest, AnEmptyQueueMayBeThere) {
-  Open();
-  ASSERT_TRUE(importer_->SetQueue(InfoOf("pods")).ok());
-  Finish();
-  Open();
-  Added("b", EntryState::kPending);
-  Finish();
-  EXPECT_THAT(Entries(), ElementsAre("pending b 0 #1"));
-}
-
 TEST_F(ImportTest, RefusesWhatContradicts) {
   using State = EntryState;
   for (const bool dry_run : {false, true}) {
@@ -170,15 +146,6 @@ TEST_F(ImportTest, RefusesWhatContradicts) {
     EXPECT_EQ(importer_->SetQueue(InfoOf("a b")).code(), StatusCode::kInvalidArgument);
     EXPECT_EQ(importer_->SetCursor("pods", "", "x").code(), StatusCode::kInvalidArgument);
   }
-}
-
-TEST_F(ImportTest, ADryRunMakesNothing) {
-  Open({.dry_run = true});
-  Added("a", EntryState::kPending);
-  Finish();
-  EXPECT_FALSE(std::filesystem::exists(dir_));
-  EXPECT_EQ(Importer::Open({.create_if_missing = false}, dir_, &importer_).code(),
-            StatusCode::kNotFound);
 }
 
 TEST_F(ImportTest, TheHighWaterMarkIsAboveEverySequence) {

@@ -123,15 +123,6 @@ TEST_F(StoreViewTest, ShardsAreShown) {
   EXPECT_EQ(found.at(0).shard, 2395U);
 }
 
-TEST_F(StoreViewTest, AsManyGroupsAsTheBoundAreExact) {
-  for (uint64_t i = 0; i < kMaxSummaryGroups; ++i) {
-    PendingOf(std::to_string(i), "k" + std::to_string(i), i + 1);
-  }
-  View();
-  EXPECT_EQ(Summary().groups.count, kMaxSummaryGroups);
-  EXPECT_EQ(Summary().groups.max_error, 0U);
-}
-
 TEST_F(StoreViewTest, BeyondTheBoundTheDeepestGroupIsStillFoundAndTheErrorIsReported) {
   constexpr uint64_t kDeep = 500;
   uint64_t sequence = 0;

@@ -76,25 +76,6 @@ TEST_F(StoreViewTest, EntriesComeInHandOutOrder) {
                           "delayed late 0 @300+50", "failing only x3 (gone)"));
 }
 
-TEST_F(StoreViewTest, AKeyBothPendingAndDelayedHasTwoEntries) {
-  Pending("a", 4);
-  Delayed("a", 100);
-  Failing("a", 1);
-  View();
-  const auto both = ElementsAre("pending a 0 #4 x1 (why)", "delayed a 0 @100+50 x1 (why)");
-  EXPECT_THAT(Entries(), both);
-  EXPECT_THAT(Found("a"), both);
-}
-
-TEST_F(StoreViewTest, AKeyQuarantinedWhileAWorkerHeldItHasTwoEntries) {
-  Pending("a", 1);
-  Quarantined("a", 4, 800);
-  View();
-  const auto both = ElementsAre("pending a 0 #1", "quarantined a 0 @800 x4 (worst)");
-  EXPECT_THAT(Entries(), both);
-  EXPECT_THAT(Found("a"), both);
-}
-
 TEST_F(StoreViewTest, QuarantinedAndFailingKeysCanBeVisitedAlone) {
   Pending("a", 1);
   Failing("a", 2);
@@ -124,32 +105,6 @@ TEST_F(StoreViewTest, QuarantinedAndFailingKeysCanBeVisitedAlone) {
   EXPECT_THAT(failing, ElementsAre("", "a=2"));  // Stopped by the visitor.
 }
 
-TEST_F(StoreViewTest, CursorsComeWithTheirBytes) {
-  const std::string bytes("\0\xFF\n", 3);
-  Cursor("watch", "42");
-  Cursor("offset", bytes);
-  Cursor("empty", "");
-  View();
-  std::map<std::string, std::string> cursors = {{"stale", "x"}};
-  ASSERT_TRUE(view_->Cursors("pods", &cursors).ok());
-  EXPECT_THAT(cursors, ElementsAre(testing::Pair("empty", ""), testing::Pair("offset", bytes),
-                                   testing::Pair("watch", "42")));
-  EXPECT_EQ(view_->Cursors("nope", &cursors).code(), StatusCode::kNotFound);
-}
-
-TEST_F(StoreViewTest, AVisitorStopsTheWalkAnywhere) {
-  Pending("p", 1);
-  Delayed("d", 100);
-  Failing("f", 1);
-  Quarantined("q", 1, 700);
-  View();
-  for (size_t limit = 1; limit <= 4; ++limit) {
-    size_t visited = 0;
-    EXPECT_TRUE(view_->ForEachEntry("pods", [&](const Entry&) { return ++visited < limit; }).ok());
-    EXPECT_EQ(visited, limit);
-  }
-}
-
 TEST_F(StoreViewTest, FindAllIsFindForEachKey) {
   Pending("a", 1);
   Pending("b", 2);
@@ -158,6 +113,7 @@ TEST_F(StoreViewTest, FindAllIsFindForEachKey) {
   Failing("c", 2);
   Failing("d", 3);
   Quarantined("e", 4, 700);
+  Quarantined("a", 4, 800);  // While a worker held it.
   View();
   std::vector<Entry> entries;
   ASSERT_TRUE(view_->FindAll("pods", {"e", "nothing", "d", "c", "b", "a"}, &entries).ok());
@@ -168,23 +124,13 @@ TEST_F(StoreViewTest, FindAllIsFindForEachKey) {
     for (std::string& found : Found(key)) each.push_back(std::move(found));
   }
   EXPECT_EQ(all, each);
-  EXPECT_EQ(all.size(), 6U);
+  EXPECT_EQ(all.size(), 7U);
+  EXPECT_THAT(Found("a"), ElementsAre("pending a 0 #1", "quarantined a 0 @800 x4 (worst)"));
+  EXPECT_THAT(Found("b"), ElementsAre("pending b 0 #2", "delayed b 0 @300+50"));
+  EXPECT_THAT(Found("d\x1b").front(), testing::HasSubstr(R"(d\x1b)"));
   ASSERT_TRUE(view_->FindAll("pods", {}, &entries).ok());
   EXPECT_TRUE(entries.empty());
   EXPECT_EQ(view_->FindAll("none", {"a"}, &entries).code(), StatusCode::kNotFound);
-}
-
-TEST_F(StoreViewTest, FindReturnsAllThatIsStored) {
-  Pending("a", 1, kSlowLane);
-  Delayed("b", 100);
-  Failing("c", 2);
-  View();
-  EXPECT_THAT(Found("a"), ElementsAre("pending a -100 #1"));
-  EXPECT_THAT(Found("b"), ElementsAre("delayed b 0 @100+50"));
-  EXPECT_THAT(Found("c"), ElementsAre("failing c x2 (why)"));
-  EXPECT_THAT(Found("d\x1b"), ElementsAre(StartsWith("NotFound: ")));
-  EXPECT_THAT(Found("d\x1b").front(), testing::HasSubstr(R"(d\x1b)"));
-  EXPECT_THAT(Found(""), ElementsAre(StartsWith("NotFound: ")));
 }
 
 TEST_F(StoreViewTest, ThePlaceOfAKeyIsThatAmongAllLanes) {
@@ -208,16 +154,6 @@ TEST_F(StoreViewTest, ThePlaceOfAKeyIsThatAmongAllLanes) {
     EXPECT_EQ(view_->PositionOf("missing", found.at(0), 1, &exact).code(), StatusCode::kNotFound);
     ++place;
   }
-}
-
-// Nothing was ever added to it.
-TEST_F(StoreViewTest, AQueueWithoutAStateOfItsOwn) {
-  View();
-  QueueInfo info;
-  ASSERT_TRUE(view_->Info("pods", &info).ok());
-  EXPECT_EQ(info.sequence_high_water, 0U);
-  EXPECT_FALSE(info.paused);
-  EXPECT_EQ(view_->Info("missing", &info).code(), StatusCode::kNotFound);
 }
 
 // More keys than are in memory at a time: the walk takes several scans.

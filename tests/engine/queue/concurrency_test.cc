@@ -1,4 +1,5 @@
-// Producers, workers, delays, readers and a shutdown at the same time. Run under ThreadSanitizer
+// Producers, workers, delays, readers, a queue that is closed and deleted again and again, and a
+// shutdown at the same time. Run under ThreadSanitizer
 // too.
 //
 // Checked at every hand-out: no other worker holds the key, or another key of its shard. At the
@@ -13,6 +14,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <random>
 #include <set>
 #include <string>
@@ -24,6 +26,7 @@
 
 #include "engine/state/group_table.h"
 #include "engine/store/store_impl.h"
+#include "storage/open.h"
 #include "storage/records.h"
 #include "tests/support/draw.h"
 #include "tests/support/environment.h"
@@ -119,20 +122,23 @@ class Ledger {
   std::condition_variable changed_;  // handed_out_ or over_.
 };
 
+enum class Where : uint8_t { kMemory, kMaps, kFiles };
+
 struct Setup {
   const char* name;
   QueueOptions options;
-  bool in_memory;
+  Where where;
 };
 void PrintTo(const Setup& setup, std::ostream* out) { *out << setup.name; }
 
 class ConcurrencyTest : public ::testing::TestWithParam<Setup> {
  protected:
   void Open() {
-    StoreOptions store;
+    StoreOptions store{.create_if_missing = true};
     buffers_.ApplyTo(&store);
-    const Status s = GetParam().in_memory
-                         ? Store::OpenInMemory(store, &store_)
+    const Status s = GetParam().where == Where::kMemory ? Store::OpenInMemory(store, &store_)
+                     : GetParam().where == Where::kFiles
+                         ? Store::Open(store, *root_ / "store", &store_)
                          : Store::Impl::Open(
                                store, "", std::make_unique<storage::MemoryStorage>(disk_), &store_);
     ASSERT_TRUE(s.ok()) << s.ToString();
@@ -207,14 +213,41 @@ class ConcurrencyTest : public ::testing::TestWithParam<Setup> {
     }
   }
 
+  // Closes, deletes and opens another queue, each time with other options.
+  void Reopen(uint64_t seed) {
+    std::mt19937_64 random(seed);
+    DrawnSizes sizes(random(), {.batch_keys = 1000});
+    size_t keys = 0;
+    while (!ledger_->over()) {
+      Queue* queue = nullptr;
+      const QueueOptions options{.order = static_cast<Order>(random() % 2),
+                                 .shards = static_cast<uint32_t>(random() % 3)};
+      ASSERT_TRUE(store_->OpenQueue("other", options, &queue).ok());
+      ASSERT_EQ(queue->Len(), keys) << "after an opening";
+      std::vector<std::string> names;
+      for (size_t n = sizes.BatchKeys(); n > 0; --n) {
+        names.push_back(KeyOf(keys++, sizes.KeyBytes()));
+      }
+      ASSERT_TRUE(queue->AddBatch(std::vector<std::string_view>(names.begin(), names.end())).ok());
+      ASSERT_TRUE(store_->CloseQueue(queue).ok());
+      if (random() % 4 == 0) {
+        ASSERT_TRUE(store_->DeleteQueue("other").ok());
+        keys = 0;
+      }
+    }
+  }
+
   // The keys that the store has as pending or delayed.
   std::set<std::string> Stored() {
-    const storage::MemoryStorage disk(disk_);
+    std::unique_ptr<storage::Reader> disk = std::make_unique<storage::MemoryStorage>(disk_);
+    if (GetParam().where == Where::kFiles) {
+      EXPECT_TRUE(storage::OpenReader(*root_ / "store", &disk).ok());
+    }
     std::set<std::string> keys;
-    EXPECT_TRUE(storage::ScanPending(disk, 1, [&keys](const storage::PendingRecord& r) {
+    EXPECT_TRUE(storage::ScanPending(*disk, 1, [&keys](const storage::PendingRecord& r) {
                   return keys.emplace(r.key).second;
                 }).ok());
-    EXPECT_TRUE(storage::ScanDelayed(disk, 1, [&keys](const storage::DelayedRecord& r) {
+    EXPECT_TRUE(storage::ScanDelayed(*disk, 1, [&keys](const storage::DelayedRecord& r) {
                   keys.emplace(r.key);
                   return true;
                 }).ok());
@@ -231,11 +264,12 @@ class ConcurrencyTest : public ::testing::TestWithParam<Setup> {
     }
   }
 
-  std::shared_ptr<storage::MemoryDisk> disk_ = std::make_shared<storage::MemoryDisk>();
   std::unique_ptr<Ledger> ledger_;
   std::unique_ptr<Store> store_;
   Queue* queue_ = nullptr;
   // Of each round.
+  std::shared_ptr<storage::MemoryDisk> disk_;
+  std::optional<support::ScratchDirectory> root_;
   Buffers buffers_;
   size_t long_key_bytes_ = 0;  // Of one key in four.
 };
@@ -247,6 +281,8 @@ TEST_P(ConcurrencyTest, NoKeyIsHeldTwiceAndNoKeyIsLost) {
   std::mt19937_64 random(seed);
   for (uint64_t round = 0; round < rounds; ++round) {
     ledger_ = std::make_unique<Ledger>(GetParam().options.shards);
+    disk_ = std::make_shared<storage::MemoryDisk>();
+    root_.emplace();
     buffers_ = Buffers::Draw(&random);
     long_key_bytes_ = DrawOne(&random, std::array<size_t, 4>{1, 1, 1000, 4000});
     SCOPED_TRACE("round " + std::to_string(round) + ", " + buffers_.ToString() +
@@ -255,6 +291,9 @@ TEST_P(ConcurrencyTest, NoKeyIsHeldTwiceAndNoKeyIsLost) {
     std::vector<std::thread> producers;
     std::vector<std::thread> workers;
     std::thread watcher([this] { Watch(); });
+    std::thread reopener([this, s = random()] {
+      if (GetParam().where != Where::kMemory) Reopen(s);  // There a closed queue loses its keys.
+    });
     for (int i = 0; i < 4; ++i) {
       workers.emplace_back([this, s = random()] { Work(s); });
     }
@@ -286,15 +325,15 @@ TEST_P(ConcurrencyTest, NoKeyIsHeldTwiceAndNoKeyIsLost) {
     }
     ledger_->End();
     watcher.join();
+    reopener.join();
     ASSERT_TRUE(store_->Close().ok());
     store_.reset();
-    if (!GetParam().in_memory) {
+    if (GetParam().where != Where::kMemory) {
       const std::set<std::string> stored = Stored();
       for (const std::string& key : ledger_->Owed()) {
         EXPECT_TRUE(stored.contains(key)) << key << " is lost";
       }
     }
-    disk_ = std::make_shared<storage::MemoryDisk>();
   }
 }
 
@@ -340,10 +379,11 @@ TEST(BlockingGet, NoWakeUpIsLost) {
 
 INSTANTIATE_TEST_SUITE_P(
     Setups, ConcurrencyTest,
-    ::testing::Values(Setup{"Memory", {.order = Order::kFifo}, true},
-                      Setup{"TwoLanes", {.order = Order::kTwoLanes}, false},
-                      Setup{"Fair", {.order = Order::kFair}, false},
-                      Setup{"Shards", {.order = Order::kTwoLanes, .shards = 5}, false}),
+    ::testing::Values(Setup{"Memory", {.order = Order::kFifo}, Where::kMemory},
+                      Setup{"TwoLanes", {.order = Order::kTwoLanes}, Where::kMaps},
+                      Setup{"Fair", {.order = Order::kFair}, Where::kMaps},
+                      Setup{"Shards", {.order = Order::kTwoLanes, .shards = 5}, Where::kMaps},
+                      Setup{"Files", {.order = Order::kTwoLanes}, Where::kFiles}),
     [](const auto& info) { return std::string(info.param.name); });
 
 }  // namespace

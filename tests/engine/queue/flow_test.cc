@@ -127,31 +127,6 @@ TEST_F(FlowTest, AnAddWaitsForNoLongerThanItSays) {
   EXPECT_EQ(result.refused.size(), 2u);
 }
 
-TEST_F(FlowTest, EveryWaitingAddIsMadeInTheEnd) {
-  Bound(3, WhenFull::kWait);
-  constexpr int kKeys = 200;
-  std::vector<std::future<Status>> adders;
-  for (int t = 0; t < 4; ++t) {
-    adders.push_back(std::async(std::launch::async, [this, t] {
-      std::vector<std::string> names;
-      for (int i = 0; i < kKeys; ++i) {
-        names.push_back(std::to_string(t) + "/" + std::to_string(i));
-      }
-      const std::vector<std::string_view> keys(names.begin(), names.end());
-      return queue_->AddBatch(keys);
-    }));
-  }
-  for (int i = 0; i < 4 * kKeys; ++i) {
-    std::string key;
-    ASSERT_TRUE(queue_->Get(&key).ok());
-    EXPECT_LE(queue_->Counts().queued + queue_->Counts().processing, 3u);
-    ASSERT_TRUE(queue_->Done(key).ok());
-  }
-  for (auto& added : adders) {
-    EXPECT_TRUE(added.get().ok());
-  }
-}
-
 TEST_F(FlowTest, ABatchThatWaitsForRoomAsksForTheGroupOfEachKeyOnce) {
   constexpr size_t kKeys = 600;  // More than two steps.
   std::atomic<size_t> calls{0};
@@ -237,16 +212,6 @@ TEST_F(FlowTest, AKeyThatIsHeldForLongIsCounted) {
 }
 
 // --- Resyncs ---
-
-TEST_F(FlowTest, AResyncOfItsOwnNeedsNoOption) {
-  ASSERT_TRUE(queue_->AddAfter("a", 1h, {.delay_mode = DelayMode::kResync}).ok());
-  EXPECT_EQ(queue_->Counts().resyncs, 1u);
-  clock_.Advance(2h);
-  std::string key;
-  ASSERT_TRUE(queue_->GetFor(support::kPatience, &key).ok());
-  ASSERT_TRUE(queue_->Done(key).ok());
-  EXPECT_EQ(queue_->Counts().resyncs, 0u);
-}
 
 // --- Options that are refused ---
 

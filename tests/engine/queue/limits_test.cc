@@ -35,16 +35,6 @@ class QueueLimitsTest : public QueueTest {
   }
 };
 
-TEST_F(QueueLimitsTest, AGetThatWaitsGetsTheKeyThatADoneLetsGo) {
-  Limit({.max_processing = 1});
-  AddKeys({"a1", "a2"});
-  EXPECT_EQ(Get(), "a1");
-  std::future<std::string> waits = GetInBackground();
-  EXPECT_EQ(Get(), "TimedOut");
-  EXPECT_TRUE(queue_->Done("a1").ok());
-  EXPECT_EQ(waits.get(), "a2");
-}
-
 // Both Gets wait before the first Done, mostly; the second Done comes before the Get that the first
 // one wakes has run, mostly.
 TEST_F(QueueLimitsTest, EachPlaceThatComesFreeIsForAGetThatWaits) {
@@ -99,16 +89,6 @@ TEST_F(QueueLimitsTest, AGetThatATokenWokeEndsWhenAnotherCallTakesTheLastKey) {
     EXPECT_TRUE(result == "b1" || result == "ShuttingDown") << result;
   }
   EXPECT_EQ(taken, 1u);
-}
-
-TEST_F(QueueLimitsTest, AGetThatWaitsGetsTheKeyForWhichThereIsAToken) {
-  Limit({}, {.rate = {.per_second = 0.01}});
-  AddKeys({"a1", "b1"});
-  EXPECT_EQ(Get(), "a1");
-  std::future<std::string> waits = GetInBackground();
-  EXPECT_EQ(queue_->Counts().held_back, 1u);
-  clock_.Advance(100s);
-  EXPECT_EQ(waits.get(), "b1");
 }
 
 TEST_F(QueueLimitsTest, AGetThatWaitsGetsTheKeyOfAGroupWhoseLimitIsRaised) {

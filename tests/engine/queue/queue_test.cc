@@ -35,19 +35,13 @@ TEST_F(QueueTest, RefusesAKeyAboveTheLimitAndNamesIt) {
   EXPECT_EQ(queue_->Len(), 1U);
 }
 
-TEST_F(QueueTest, TakesTheLargestKeyWhereConfigured) {
-  CloseAndOpen({.max_key_bytes = kMaxKeyBytes});
-  const std::string key(kMaxKeyBytes, '\0');
-  Add(key);
-  CloseAndOpen();
-  EXPECT_EQ(Get(), key);
-}
-
-TEST_F(QueueTest, RefusesALaneThatTheOrderDoesNotHave) {
+TEST_F(QueueTest, RefusesALaneThatTheOrderDoesNotHaveAndALongGroup) {
   EXPECT_EQ(queue_->Add("a", {.lane = 17}).code(), StatusCode::kInvalidArgument);
   EXPECT_EQ(queue_->AddAfter("a", seconds(1), {.lane = 17}).code(), StatusCode::kInvalidArgument);
   EXPECT_EQ(queue_->AddRateLimited("a", "", {.lane = 17}).code(), StatusCode::kInvalidArgument);
-  EXPECT_EQ(queue_->Counts().delayed, 0U);
+  const std::string group(kMaxGroupBytes + 1, 'g');
+  EXPECT_EQ(queue_->Add("a", {.group = group}).code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(queue_->Len() + queue_->Counts().delayed, 0U);
   EXPECT_EQ(queue_->NumRequeues("a"), 0U);
 }
 
@@ -57,12 +51,6 @@ TEST_F(QueueTest, ANegativeDelayIsAnAddAndAHugeOneIsCut) {
   EXPECT_TRUE(queue_->AddAfter("never", microseconds::max()).ok());
   clock_.Advance(hours(24 * 365 * 50));
   EXPECT_EQ(queue_->Counts().delayed, 1U);
-}
-
-TEST_F(QueueTest, AnOversizedGroupIsRefused) {
-  const std::string group(kMaxGroupBytes + 1, 'g');
-  EXPECT_EQ(queue_->Add("a", {.group = group}).code(), StatusCode::kInvalidArgument);
-  EXPECT_EQ(queue_->Len(), 0U);
 }
 
 // --- AddBatch ---
@@ -100,8 +88,6 @@ TEST_F(QueueTest, KeysThatABatchAddedBeforeAShutDownAreOnDisk) {
   EXPECT_EQ(RecordsOnDisk(storage::Family::kDirty), queue_->Len());
 }
 
-TEST_F(QueueTest, AnEmptyBatchIsOk) { EXPECT_TRUE(queue_->AddBatch({}).ok()); }
-
 // --- Durability ---
 
 TEST_F(QueueTest, ProcessWritesBeforeItReturnsAndPowerSyncs) {
@@ -131,43 +117,13 @@ TEST_F(QueueTest, DoneWritesNothingByItself) {
   EXPECT_EQ(RecordsOnDisk(storage::Family::kDirty), 0U);
 }
 
-TEST_F(QueueTest, AFailedWriteIsReportedAndTheKeyStaysQueued) {
-  Add("a");
-  FailWrites();
-  EXPECT_EQ(queue_->Add("b").code(), StatusCode::kNotDurable);
-  EXPECT_EQ(store_->Health().code(), StatusCode::kNotDurable);
-  EXPECT_EQ(queue_->Add("c", {.durability = Durability::kAsync}).code(), StatusCode::kNotDurable);
-  EXPECT_EQ(queue_->Flush().code(), StatusCode::kNotDurable);
-  EXPECT_EQ(Get(), "a");
-  EXPECT_EQ(Get(), "b");
-  EXPECT_EQ(Get(), "c");
-  EXPECT_EQ(queue_->Done("b").code(), StatusCode::kNotDurable);
-  EXPECT_EQ(queue_->Counts().processing, 2U);
-  EXPECT_EQ(store_->Close().code(), StatusCode::kNotDurable);
-}
-
 // --- Waiting ---
-
-TEST_F(QueueTest, GetWaitsForAnAdd) {
-  auto key = GetInBackground();
-  Add("a");
-  EXPECT_EQ(key.get(), "a");
-}
 
 TEST_F(QueueTest, GetForTimesOut) {
   std::string key = "untouched";
   EXPECT_EQ(queue_->GetFor(milliseconds(1), &key).code(), StatusCode::kTimedOut);
   EXPECT_EQ(key, "untouched");
   EXPECT_EQ(queue_->GetFor(microseconds::min(), &key).code(), StatusCode::kTimedOut);
-}
-
-TEST_F(QueueTest, GetWaitsForADirtyKeyToBeDone) {
-  Add("a");
-  ASSERT_EQ(Get(), "a");
-  Add("a");
-  auto key = GetInBackground();
-  ASSERT_TRUE(queue_->Done("a").ok());
-  EXPECT_EQ(key.get(), "a");
 }
 
 TEST_F(QueueTest, EveryWaiterGetsAKey) {
@@ -216,22 +172,6 @@ TEST_F(QueueTest, DelaysRunOnTheSystemClockToo) {
 }
 
 // --- Readings ---
-
-TEST_F(QueueTest, ListingsAndPositionsFollowTheHandOutOrder) {
-  for (const char* key : {"a", "b", "c", "d"}) {
-    Add(key);
-  }
-  ASSERT_TRUE(queue_->Add("b", {.lane = kSlowLane}).ok());
-  const auto listed = queue_->List(3);
-  ASSERT_EQ(listed.size(), 3U);
-  EXPECT_EQ(listed[1].key, "c");
-  EXPECT_EQ(listed[2].key, "d");
-  EXPECT_TRUE(queue_->List(0).empty());
-  size_t position = 0;
-  ASSERT_TRUE(queue_->PositionOf("b", &position).ok());
-  EXPECT_EQ(position, 3U);
-  EXPECT_EQ(queue_->PositionOf("unknown", &position).code(), StatusCode::kNotFound);
-}
 
 // --- Failures ---
 

@@ -40,61 +40,32 @@ class ReadyTest : public QueueTest {
   std::unique_ptr<ReadyListener> listener_;
 };
 
-TEST_F(ReadyTest, IsCalledForAnAddButNotForADuplicate) {
+TEST_F(ReadyTest, IsCalledAfterEachChangeByWhichAGetMaySucceedOrEnd) {
   Add("a");
   EXPECT_EQ(Calls(), 1);
-  Add("a");
-  EXPECT_EQ(Calls(), 0);
+  Add("a");  // A duplicate.
   EXPECT_EQ(Get(), "a");
+  Add("a");  // It is queued by Done.
   EXPECT_EQ(Calls(), 0);
-}
-
-TEST_F(ReadyTest, IsCalledForDoneOnlyIfTheKeyIsQueuedAgain) {
-  Add("a");
-  EXPECT_EQ(Get(), "a");
-  Add("a");
-  EXPECT_EQ(Calls(), 1);  // The first Add; the second one waits for Done.
   EXPECT_TRUE(queue_->Done("a").ok());
   EXPECT_EQ(Calls(), 1);
   EXPECT_EQ(Get(), "a");
   EXPECT_TRUE(queue_->Done("a").ok());
-  EXPECT_EQ(Calls(), 0);
-}
-
-TEST_F(ReadyTest, IsCalledForADelayThatEnds) {
-  ASSERT_TRUE(queue_->AddAfter("a", microseconds(10)).ok());
+  ASSERT_TRUE(queue_->AddAfter("b", microseconds(10)).ok());
   EXPECT_EQ(Calls(), 0);
   clock_.Advance(microseconds(10));
   EXPECT_EQ(queue_->Len(), 1u);  // Fires it, if the timer has not.
   EXPECT_EQ(Calls(), 1);
-}
-
-TEST_F(ReadyTest, IsCalledForResume) {
   ASSERT_TRUE(queue_->Pause().ok());
-  Add("a");
   Calls();
-  EXPECT_EQ(Get(), "TimedOut");
   ASSERT_TRUE(queue_->Resume().ok());
   EXPECT_EQ(Calls(), 1);
-  EXPECT_EQ(Get(), "a");
-}
-
-TEST_F(ReadyTest, IsCalledForAShutdownAndForTheLastKeyThen) {
-  Add("a");
-  Calls();
   queue_->ShutDown();
   EXPECT_EQ(Calls(), 1);
-  EXPECT_EQ(Get(), "a");
+  EXPECT_EQ(Get(), "b");
   EXPECT_EQ(Calls(), 1);  // Other Gets end now, with ShuttingDown.
   queue_->Stop();
   EXPECT_EQ(Calls(), 1);
-}
-
-TEST_F(ReadyTest, MayCallTheQueue) {
-  Listen([this] { calls_ = static_cast<int>(queue_->Len()); });
-  Add("a");
-  Add("b");
-  EXPECT_EQ(Calls(), 2);
 }
 
 TEST_F(ReadyTest, IsCalledWhenShardsChangeHands) {

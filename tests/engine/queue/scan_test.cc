@@ -39,6 +39,7 @@ class ScanTest : public QueueTest {
     add(key.processing, "processing ");
     add(key.added_again, "again ");
     add(key.delayed, "delayed ");
+    add(key.resync, "resync ");
     add(key.failing, "failing ");
     add(key.quarantined, "quarantined ");
     text += "lane " + std::to_string(key.lane);
@@ -70,30 +71,22 @@ TEST_F(ScanTest, ShowsAllThatIsKnownOfAKey) {
   ASSERT_EQ(Get(), "held");
   Add("held");
   ASSERT_TRUE(queue_->Add("queued", {.lane = 7, .group = "g\xff"}).ok());
-  ASSERT_TRUE(queue_->AddAfter("later", seconds(9), {.lane = -3}).ok());
+  const AddOptions resync{.lane = -3, .delay_mode = DelayMode::kResync};
+  ASSERT_TRUE(queue_->AddAfter("later", seconds(9), resync).ok());
   ASSERT_TRUE(queue_->AddRateLimited("fails", "no route").ok());
   for (int i = 0; i < 3; ++i) {
     ASSERT_TRUE(queue_->AddRateLimited("bad", std::string("why\0", 4)).ok());
   }
-  EXPECT_THAT(All(),
-              ElementsAre(Pair("bad", "quarantined lane 0 3 failures: " + std::string("why\0", 4)),
-                          Pair("fails", "delayed failing lane 0 1 failures: no route"),
-                          Pair("held", "processing again lane 0"), Pair("later", "delayed lane -3"),
-                          Pair("queued", "queued lane 7 of g\xff")));
+  EXPECT_THAT(
+      All(),
+      ElementsAre(Pair("bad", "quarantined lane 0 3 failures: " + std::string("why\0", 4)),
+                  Pair("fails", "delayed failing lane 0 1 failures: no route"),
+                  Pair("held", "processing again lane 0"), Pair("later", "delayed resync lane -3"),
+                  Pair("queued", "queued lane 7 of g\xff")));
   for (const auto& [key, text] : All()) {
     EXPECT_EQ(One(key), text);
   }
   EXPECT_EQ(One("other"), "NotFound");
-}
-
-TEST_F(ScanTest, ShowsAResyncWithItsLane) {
-  const AddOptions resync{.lane = -3, .delay_mode = DelayMode::kResync};
-  ASSERT_TRUE(queue_->AddAfter("k", seconds(9), resync).ok());
-  KeyInfo shown;
-  ASSERT_TRUE(queue_->Inspect("k", [&shown](const KeyInfo& key) { shown = key; }).ok());
-  EXPECT_TRUE(shown.delayed);
-  EXPECT_TRUE(shown.resync);
-  EXPECT_EQ(shown.lane, -3);
 }
 
 TEST_F(ScanTest, ShowsTheTimes) {

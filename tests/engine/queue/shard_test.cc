@@ -1,5 +1,6 @@
 // Shards: one key of a shard at a time, in order, by the worker that serves it.
 
+#include <functional>
 #include <future>
 #include <map>
 #include <memory>
@@ -38,20 +39,6 @@ TEST(ShardTable, SpreadsTheShardsEvenlyAndMovesAsFewAsPossible) {
   EXPECT_EQ(table.Shards(a).size(), 5U);
 }
 
-TEST(ShardTable, AWorkerBeyondTheNumberOfShardsIsIdleUntilOneLeaves) {
-  ShardTable table(2);
-  const uint64_t a = table.Join();
-  const uint64_t b = table.Join();
-  const uint64_t idle = table.Join();
-  EXPECT_THAT(table.Shards(idle), ::testing::IsEmpty());
-  const std::vector<uint32_t> of_a = table.Shards(a);
-  table.Leave(a);
-  EXPECT_EQ(table.Shards(idle), of_a);
-  table.Leave(b);
-  table.Leave(idle);
-  EXPECT_EQ(table.Shards(table.Join()).size(), 2U);
-}
-
 TEST(ShardOf, IsStable) {
   // Another result would move the keys of existing stores to other shards. The values are xxh3 of
   // the bytes, modulo the count.
@@ -67,21 +54,6 @@ class ShardStateTest : public ::testing::Test, public StateFixture {
  protected:
   ShardStateTest() { Reopen({.shards = 4}); }
 };
-
-// The number by which the queue knows that a Get of the shard may succeed now.
-TEST_F(ShardStateTest, AKeyThatIsGivenBackReadiesItsShardIfAKeyIsQueuedThere) {
-  const uint16_t shard = ShardOf("g", 4);
-  Add("a", {}, "g");
-  Add("b", {}, "g");
-  for (const bool quarantined : {false, true}) {
-    EXPECT_EQ(Get(shard), "a");
-    Do([&](QueueState& s) { return quarantined ? (s.Quarantine("a", "", now), 0) : 0; });
-    const uint64_t readied = state().readied();
-    EXPECT_TRUE(Do([](QueueState& s) { return s.PutBack("a"); }));
-    EXPECT_GT(state().readied(), readied);
-  }
-  EXPECT_EQ(Get(shard), "b");
-}
 
 // --- Workers ---
 
@@ -110,10 +82,7 @@ TEST_F(ShardedQueueTest, KeysAreHandedOutToWorkersOnly) {
   Add("g/a");
   EXPECT_EQ(Get(), "InvalidArgument");
   EXPECT_EQ(GetNow(*Join()), "g/a");
-}
-
-TEST_F(ShardedQueueTest, AQueueWithoutShardsHasNoWorkers) {
-  CloseAndOpen({});
+  CloseAndOpen({});  // Without shards.
   std::unique_ptr<Worker> worker;
   EXPECT_EQ(queue_->Join(&worker).code(), StatusCode::kInvalidArgument);
 }
@@ -133,16 +102,6 @@ TEST_F(ShardedQueueTest, TheGroupIsAskedForOnceAndKept) {
   ASSERT_TRUE(queue_->Done("g/a").ok());
   worker.reset();
   EXPECT_EQ(*asked, 1);  // Neither Done nor the requeue calls it again.
-}
-
-TEST_F(ShardedQueueTest, ADelayOfAQuarantinedKeyGetsItsGroup) {
-  CloseAndOpen({.group_of = GroupOf, .shards = 4, .quarantined_add = QuarantinedAdd::kRelease});
-  ASSERT_TRUE(queue_->Quarantine("g/a", "bad").ok());
-  ASSERT_TRUE(queue_->AddAfter("g/a", microseconds(1000)).ok());
-  clock_.Advance(microseconds(1000));
-  const std::vector<QueuedKey> keys = queue_->List(1);
-  ASSERT_EQ(keys.size(), 1U);
-  EXPECT_EQ(keys[0].group, "g");
 }
 
 TEST_F(ShardedQueueTest, AWorkerThatLeavesHandsItsShardsOver) {
@@ -193,17 +152,22 @@ TEST_F(ShardedQueueTest, EachShardIsServedBesideOtherWorkers) {
                                              ::testing::Pair(2, 10), ::testing::Pair(3, 10)));
 }
 
-TEST_F(ShardedQueueTest, DoneWakesTheWorkerOfTheShard) {
-  Add("g/a");
-  Add("g/b");
+TEST_F(ShardedQueueTest, AKeyThatIsLetGoWakesTheWorkerOfTheShard) {
+  for (const char* key : {"g/a", "g/b", "g/c"}) Add(key);
   auto worker = Join();
   ASSERT_EQ(GetNow(*worker), "g/a");
-  auto next = std::async(std::launch::async, [&worker] {
-    std::string key;
-    return worker->Get(&key).ok() ? key : "failed";
-  });
-  ASSERT_TRUE(queue_->Done("g/a").ok());
-  EXPECT_EQ(next.get(), "g/b");
+  const auto next = [&worker](const std::function<Status()>& let_go) {
+    auto got = std::async(std::launch::async, [&worker] {
+      std::string key;
+      return worker->Get(&key).ok() ? key : "failed";
+    });
+    EXPECT_TRUE(let_go().ok());
+    return got.get();
+  };
+  EXPECT_EQ(next([this] { return queue_->PutBack("g/a"); }), "g/a");
+  EXPECT_EQ(next([this] { return queue_->Done("g/a"); }), "g/b");
+  ASSERT_TRUE(queue_->Quarantine("g/b").ok());
+  EXPECT_EQ(next([this] { return queue_->PutBack("g/b"); }), "g/c");
 }
 
 TEST_F(ShardedQueueTest, ShutDownReleasesWorkersWhenAllShardsAreEmpty) {

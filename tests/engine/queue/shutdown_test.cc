@@ -67,17 +67,6 @@ TEST_F(QueueTest, ShutDownReleasesBlockedGets) {
   }
 }
 
-TEST_F(QueueTest, StopEndsAtOnceAndLeavesEverythingInTheStore) {
-  Add("a");
-  Add("b");
-  ASSERT_EQ(Get(), "a");
-  queue_->Stop();
-  EXPECT_EQ(Get(), "ShuttingDown");
-  CloseAndOpen();
-  EXPECT_EQ(Get(), "a");
-  EXPECT_EQ(Get(), "b");
-}
-
 TEST_F(QueueTest, ADrainWaitsForQueuedAndProcessing) {
   Add("a");
   ASSERT_EQ(Get(), "a");
@@ -97,10 +86,6 @@ TEST_F(QueueTest, RemovingTheLastKeyEndsADrain) {
   EXPECT_TRUE(support::Eventually([&] { return queue_->IsShuttingDown(); }));
   ASSERT_TRUE(queue_->Remove("a").ok());
   EXPECT_TRUE(drain.get().ok());
-}
-
-TEST_F(QueueTest, ADrainOfAnEmptyQueueReturnsAtOnce) {
-  EXPECT_TRUE(queue_->ShutDownWithDrain(hours(1)).ok());
 }
 
 TEST_F(QueueTest, ADrainEndsAtItsDeadline) {
@@ -124,9 +109,12 @@ TEST_F(QueueTest, CallsAfterCloseAreRefusedAndChangeNothing) {
   ASSERT_EQ(Get(), "a");
   ASSERT_TRUE(store_->Close().ok());
   EXPECT_EQ(queue_->Done("a").code(), StatusCode::kShuttingDown);
+  EXPECT_EQ(queue_->PutBack("a").code(), StatusCode::kShuttingDown);
   EXPECT_EQ(queue_->Add("c").code(), StatusCode::kShuttingDown);
   EXPECT_EQ(queue_->AddRateLimited("a").code(), StatusCode::kShuttingDown);
   EXPECT_EQ(queue_->Forget("a").code(), StatusCode::kShuttingDown);
+  uint64_t token = 0;
+  EXPECT_EQ(store_->ReserveTokens(1, &token).code(), StatusCode::kShuttingDown);
   EXPECT_EQ(Get(), "ShuttingDown");
   EXPECT_TRUE(store_->Close().ok());  // Again.
   Open();

@@ -39,14 +39,6 @@ TEST_F(TryGetTest, TakesManyKeysInOrder) {
   EXPECT_EQ(TryGet(1000), "TimedOut");
 }
 
-TEST_F(TryGetTest, AppendsToTheKeysOfTheCaller) {
-  Add("a");
-  std::vector<HeldKey> keys(1);
-  ASSERT_TRUE(queue_->TryGet(1, &keys).ok());
-  ASSERT_EQ(keys.size(), 2U);
-  EXPECT_EQ(keys[1].key, "a");
-}
-
 TEST_F(TryGetTest, ReportsLaneGroupFailuresAndTheTimeOfTheAdd) {
   ASSERT_TRUE(queue_->AddRateLimited("a", "no route").ok());
   ASSERT_TRUE(queue_->AddRateLimited("a", "boom").ok());
@@ -73,15 +65,6 @@ TEST_F(TryGetTest, FiresAllThatIsDueFirst) {
   clock_.Advance(microseconds(10));
   TryGet(kMany);
   EXPECT_EQ(keys_.size(), kMany);
-}
-
-TEST_F(TryGetTest, AShutDownQueueHandsOutTheRest) {
-  Add("a");
-  Add("b");
-  queue_->ShutDown();
-  EXPECT_EQ(TryGet(1), "a ");
-  EXPECT_EQ(TryGet(5), "b ");
-  EXPECT_EQ(TryGet(5), "ShuttingDown");
 }
 
 TEST_F(TryGetTest, TheLastKeysOfAShutDownQueueEndTheGetsThatWait) {
@@ -129,15 +112,6 @@ TEST_F(TryGetTest, PutBackWritesNothing) {
   EXPECT_EQ(Syncs(), before);
 }
 
-TEST_F(TryGetTest, AKeyThatIsGivenBackAfterShutDownIsHandedOut) {
-  Add("a");
-  Get();
-  queue_->ShutDown();
-  EXPECT_EQ(Get(), "ShuttingDown");
-  ASSERT_TRUE(queue_->PutBack("a").ok());
-  EXPECT_EQ(Get(), "a");
-}
-
 TEST_F(TryGetTest, AKeyThatIsGivenBackAfterStopStaysInTheStore) {
   Add("a");
   Get();
@@ -146,13 +120,6 @@ TEST_F(TryGetTest, AKeyThatIsGivenBackAfterStopStaysInTheStore) {
   EXPECT_EQ(Get(), "ShuttingDown");
   CloseAndOpen();
   EXPECT_EQ(Get(), "a");
-}
-
-TEST_F(TryGetTest, PutBackIsRefusedAfterClose) {
-  Add("a");
-  Get();
-  ASSERT_TRUE(store_->Close().ok());
-  EXPECT_EQ(queue_->PutBack("a").code(), StatusCode::kShuttingDown);
 }
 
 TEST_F(TryGetTest, ADrainWaitsForAKeyThatIsGivenBack) {

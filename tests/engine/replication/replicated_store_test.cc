@@ -30,19 +30,6 @@ using testing::IsEmpty;
 
 using ReplicatedStoreTest = ReplicatedStoreFixture;
 
-TEST_F(ReplicatedStoreTest, TheFirstReplicaOwnsTheStoreAndWorksAsAnyStore) {
-  Queue* queue = nullptr;
-  const std::unique_ptr<Store> store = OpenOwner("a", &queue);
-  EXPECT_TRUE(store->IsOwner());
-  EXPECT_GT(store->Epoch(), 0U);
-  EXPECT_TRUE(queue->Add("one", {.durability = Durability::kReplicated}).ok());
-  EXPECT_TRUE(queue->Add("two", {.durability = Durability::kPower}).ok());
-  EXPECT_THAT(Drain(queue), ElementsAre("one", "two"));
-  EXPECT_TRUE(queue->Done("one").ok());
-  EXPECT_TRUE(store->Close().ok());
-  EXPECT_EQ(queue->Add("three").code(), StatusCode::kNotOwner);
-}
-
 TEST_F(ReplicatedStoreTest, AReplicaRefusesWhatTheOwnerDoesAndNamesTheOwner) {
   Queue* queue = nullptr;
   const std::unique_ptr<Store> owner = OpenOwner("a", &queue);
@@ -242,21 +229,6 @@ TEST_F(ReplicatedStoreTest, ReplicatedIsInvalidWithoutReplication) {
   EXPECT_EQ(store->Resign().code(), StatusCode::kInvalidArgument);
   EXPECT_TRUE(store->IsOwner());
   EXPECT_EQ(store->Epoch(), 1U);
-}
-
-TEST_F(ReplicatedStoreTest, LeadershipIsReportedAtItsBeginAndItsEnd) {
-  std::mutex mu;
-  std::vector<std::string> seen;
-  StoreOptions options = Options("a");
-  options.replication->on_leadership = [&](const Leadership& leadership) {
-    const std::lock_guard lock(mu);
-    seen.push_back(leadership.owner ? "owner" : "lost: " + leadership.why);
-  };
-  const std::unique_ptr<Store> store = OpenWith("a", options);
-  ASSERT_TRUE(store->WaitForLeadership(20s).ok());
-  ASSERT_TRUE(store->Resign().ok());
-  ASSERT_TRUE(store->Close().ok());
-  EXPECT_THAT(seen, ElementsAre("owner", "lost: the ownership has ended: resigned"));
 }
 
 // --- What kProcess has acknowledged, and the log did not get ---

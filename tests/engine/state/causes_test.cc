@@ -23,14 +23,6 @@ class CausesTest : public ::testing::Test, protected StateFixture {
   }
 };
 
-TEST_F(CausesTest, AnAddWithoutANewCauseWritesNothing) {
-  AddFor("a", "created");
-  state().Add("a", {.reason = "created"}, now.wall_us);
-  EXPECT_FALSE(HasMutations());
-  state().Add("a", {.reason = "changed"}, now.wall_us);
-  EXPECT_TRUE(HasMutations());
-}
-
 TEST_F(CausesTest, CausesAreBoundedAndTheRestIsCounted) {
   for (int i = 0; i < 20; ++i) {
     AddFor("a", "reason " + std::to_string(i));
@@ -57,17 +49,6 @@ TEST(CauseBytesTest, TheCountOfTheRestStaysAtItsBound) {
   EXPECT_TRUE(MergeCause("one more", "", &causes));
   EXPECT_FALSE(MergeCause("another one", "", &causes));
   EXPECT_EQ(causes.left_out, UINT64_MAX);
-}
-
-TEST_F(CausesTest, TheSameReasonInTwoTracesIsTwoCauses) {
-  for (const char* trace : {kTrace, "", kTrace}) {
-    Do([&](QueueState& state) {
-      return state.Add("a", {.reason = "changed", .trace_parent = trace}, now.wall_us).outcome;
-    });
-  }
-  Causes causes;
-  ASSERT_TRUE(state().CausesOf("a", &causes));
-  EXPECT_THAT(causes.list, ElementsAre(Cause{"changed", kTrace}, Cause{"changed", ""}));
 }
 
 TEST(CauseBytesTest, WhatCannotBeDecodedIsNoCause) {

@@ -115,18 +115,5 @@ TEST(DelayHeap, GivesEntriesByTimeThenInTheOrderOfPushHoweverManyAreDueAtOnce) {
   }
 }
 
-TEST(DelayHeap, MayEndWithEntriesThatWereDueAndCancelled) {
-  NaiveDelays delays;
-  for (size_t i = 0; i < kManyDelays; ++i) {
-    delays.Push("key-" + std::to_string(i), static_cast<int64_t>(i));
-  }
-  for (size_t i = 0; i < kManyDelays / 2; ++i) {
-    ASSERT_TRUE(delays.Fire(kManyDelays));
-  }
-  delays.Cancel(kManyDelays - 1);
-  delays.Cancel(kManyDelays - 10);
-  EXPECT_EQ(delays.heap().size(), kManyDelays / 2 - 2);
-}
-
 }  // namespace
 }  // namespace wq

@@ -71,27 +71,6 @@ TEST(ItemTableScan, VisitsEachKeyThatStaysExactlyOnce) {
   EXPECT_GE(capacities.size(), 3U);  // The table has really changed.
 }
 
-// Also those that are behind their home places, round the end of the table.
-TEST(ItemTableScan, AFullSmallTableInStepsOfEverySize) {
-  for (size_t count = 0; count <= 12; ++count) {
-    ItemTable table;
-    for (size_t i = 0; i < count; ++i) {
-      table.FindOrInsert(StableKey(i));
-    }
-    for (size_t places = 1; places <= 20; ++places) {
-      std::multiset<std::string> visited;
-      for (uint64_t from = 0; from < ItemTable::kWalkEnd;) {
-        from = table.ForEachFrom(from, places, SIZE_MAX,
-                                 [&](const Item& item) { visited.emplace(item.key()); });
-      }
-      ASSERT_EQ(visited.size(), count) << places << " places";
-      for (size_t i = 0; i < count; ++i) {
-        ASSERT_EQ(visited.count(StableKey(i)), 1U);
-      }
-    }
-  }
-}
-
 // What is left after a part of a walk is spread evenly, too: so erasing in the order of a walk
 // leaves no long runs of used places when the table shrinks.
 TEST(ItemTableScan, EachPartOfAWalkIsSpreadOverAllHashes) {

@@ -93,18 +93,6 @@ TEST(ItemTable, HoldsWhatASetHolds) {
   }
 }
 
-TEST(ItemTable, KeysOfEveryLengthAreStoredBehindTheirItems) {
-  ItemTable table;
-  for (size_t bytes = 1; bytes <= 100; ++bytes) {
-    const std::string key(bytes, static_cast<char>(bytes));
-    Item* item = table.FindOrInsert(key);
-    item->shard = 0xffff;
-    EXPECT_EQ(item->key(), key);
-  }
-  const std::string longest(kMaxKeyBytes, 'k');
-  EXPECT_EQ(table.FindOrInsert(longest)->key(), longest);
-}
-
 TEST(ItemTable, GivesItsMemoryBack) {
   ItemTable table;
   std::vector<Item*> items;

@@ -37,65 +37,6 @@ class LimitsTest : public ::testing::Test, public StateFixture {
   }
 };
 
-TEST_F(LimitsTest, TheFirstLimitsOfGroupsProlongNoStarvation) {
-  Reopen({.order = Order::kTwoLanes, .starvation_bound = 3});
-  AddKeys({"s1"}, kSlowLane);
-  AddKeys({"f1", "f2", "f3", "f4", "f5"});
-  EXPECT_EQ(TakeMany(2), "f1 f2");
-  SetLimits({.max_processing = 9});  // The order is by group from now on.
-  EXPECT_EQ(TakeMany(2), "s1 f3");
-}
-
-TEST_F(LimitsTest, ARestartFillsTheBuckets) {
-  Reopen({.group_limits = {.rate = {.per_second = 0.01}}});
-  AddKeys({"a1", "a2"});
-  EXPECT_EQ(TakeMany(2), "a1 -");
-  Crash();
-  EXPECT_EQ(TakeMany(2), "a1 -");
-}
-
-TEST_F(LimitsTest, NewLimitsCountForKeysThatAreHeld) {
-  AddKeys({"a1", "a2", "b1", "b2"});
-  EXPECT_EQ(TakeMany(2), "a1 a2");
-  SetLimits({.max_processing = 2});
-  AddKeys({"a3"});
-  EXPECT_EQ(TakeMany(3), "b1 b2 -");
-  Done("a1");
-  EXPECT_EQ(TakeMany(2), "a3 -");
-  AddKeys({"a4"});
-  SetLimits({});
-  EXPECT_EQ(TakeMany(1), "a4");
-}
-
-// As many tokens are missing as before.
-TEST_F(LimitsTest, ANewRateIsNoNewBurst) {
-  Reopen({.group_limits = {.rate = {.per_second = 0.01}}});
-  AddKeys({"a1", "a2", "b1"});
-  EXPECT_EQ(TakeMany(3), "a1 b1 -");
-  SetLimits({.rate = {.per_second = 1}});
-  EXPECT_EQ(Take(), "");
-  Advance(kSecond);
-  EXPECT_EQ(Take(), "a2");
-}
-
-TEST_F(LimitsTest, TheOrderStaysWhenTheFirstLimitIsSet) {
-  Reopen({.order = Order::kPriorities});
-  for (int i = 0; i < 50; ++i) {
-    Add("k" + std::to_string(i), i % 7, i % 3 == 0 ? "" : "g" + std::to_string(i % 5));
-  }
-  std::vector<std::string> before;
-  state().ForEachQueued([&](const Item& item) {
-    before.emplace_back(item.key());
-    return true;
-  });
-  SetLimits({.max_processing = 100});
-  std::vector<std::string> after;
-  while (after.size() < before.size()) {
-    after.push_back(Take());
-  }
-  EXPECT_EQ(after, before);
-}
-
 // --- Simulations ---
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -147,38 +88,6 @@ TEST_F(LimitsTest, ALateWorkerDoesNotLowerTheRate) {
   }
   for (size_t i = 0; i + 2 < taken_us.size(); ++i) {  // burst + 1 at once, at most.
     ASSERT_GE(taken_us[i + 2] - taken_us[i], 10'000);
-  }
-}
-
-// A group that comes waits for each other group at most once, whatever their pasts.
-TEST_F(LimitsTest, NoGroupStarves) {
-  const uint64_t seed = support::Seed();
-  std::cout << "replay with WQ_SEED=" << seed << "\n";
-  std::mt19937_64 random(seed);
-  Reopen({.order = Order::kFair, .group_limits = {.max_processing = 1}});
-  std::deque<std::string> held;
-  std::map<std::string, int> passed;  // Of the groups that wait: hand-outs of others meanwhile.
-  for (int step = 0; step < 200'000; ++step) {
-    const std::string group = "g" + std::to_string(random() % 30);
-    Add(group + "/" + std::to_string(random() % 4), {}, group);
-    passed.try_emplace(group, 0);
-    if (held.size() > random() % 8) {
-      Done(held.front());
-      held.pop_front();
-    }
-    const std::string key = Take();
-    if (key.empty()) {
-      continue;
-    }
-    held.push_back(key);
-    passed.erase(key.substr(0, key.find('/')));
-    for (auto& [of, times] : passed) {
-      const bool closed = std::any_of(held.begin(), held.end(), [&of = of](const auto& other) {
-        return other.substr(0, other.find('/')) == of;
-      });
-      times = closed ? 0 : times + 1;
-      ASSERT_LE(times, 2 * 30) << of << " at step " << step;
-    }
   }
 }
 

@@ -35,15 +35,6 @@ TEST_F(QueueStateTest, FireDueKeepsToItsLimit) {
   EXPECT_EQ(state().FireDue(now, 100), 6U);
 }
 
-TEST_F(QueueStateTest, ADelayKeepsItsInstantOverACrashOfTheMachine) {
-  AddAfter("a", 5 * kSecond);
-  now.wall_us += 2 * kSecond;  // While the process was down; the steady clock restarts.
-  now.steady_us = 17;
-  Crash();
-  EXPECT_EQ(Advance(3 * kSecond - 1), 0U);
-  EXPECT_EQ(Advance(1), 1U);
-}
-
 TEST_F(QueueStateTest, TheLongestDelayDoesNotOverflow) {
   AddAfter("a", kMaxDelay.count());
   EXPECT_EQ(Advance(1000), 0U);
@@ -88,17 +79,6 @@ TEST_F(QueueStateTest, ALongErrorIsCutBetweenCharacters) {
   EXPECT_EQ(record.last_error, error);
 }
 
-TEST_F(QueueStateTest, KeysAreBytes) {
-  const std::string with_nul("a\0b", 3);
-  Add(with_nul);
-  Add("a");
-  Add("\xff\xfe");
-  Crash();
-  EXPECT_EQ(Get(), with_nul);
-  EXPECT_EQ(Get(), "a");
-  EXPECT_EQ(Get(), "\xff\xfe");
-}
-
 TEST_F(QueueStateTest, OrderSurvivesACrashOverManyBlocksOfSequences) {
   const auto key = [](size_t i) { return "key-" + std::to_string(i * 7919 % 100000); };
   const size_t n = 3 * storage::kSequencesPerBlock;
@@ -109,21 +89,6 @@ TEST_F(QueueStateTest, OrderSurvivesACrashOverManyBlocksOfSequences) {
   for (size_t i = 0; i < n; ++i) {
     ASSERT_EQ(Get(), key(i)) << i;
   }
-}
-
-TEST_F(QueueStateTest, LanesAreVisitedInPieces) {
-  Add("s1", kSlowLane);
-  Add("s2", kSlowLane);
-  Add("f1");
-  QueueState::LanePlace place;
-  std::vector<std::pair<Lane, size_t>> lanes;
-  const auto note = [&](Lane lane, const LaneItems& items) {
-    lanes.emplace_back(lane, items.size());
-  };
-  EXPECT_TRUE(state().ForEachLane(&place, 1, note));
-  EXPECT_FALSE(state().ForEachLane(&place, 5, note));
-  EXPECT_THAT(lanes,
-              ::testing::ElementsAre(::testing::Pair(kFastLane, 1), ::testing::Pair(kSlowLane, 2)));
 }
 
 TEST_F(QueueStateTest, ADeduplicatedAddWritesNothingAndHasThePositionOfTheFirst) {

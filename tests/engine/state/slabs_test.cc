@@ -64,33 +64,6 @@ TEST(Slabs, GiveObjectsThatDoNotOverlapAndTakeThemInAnyOrder) {
   }
 }
 
-TEST(Slabs, TakeTheLastPlaceThatWasGivenBack) {
-  SlabPool pool(kObjectBytes);
-  void* const first = pool.Take();
-  void* const second = pool.Take();
-  EXPECT_NE(first, second);
-  SlabPool::Give(first);
-  SlabPool::Give(second);
-  EXPECT_EQ(pool.Take(), second);
-  EXPECT_EQ(pool.Take(), first);
-}
-
-TEST(Slabs, PlacesAreAlignedAndWritableToTheirLastByte) {
-  for (const size_t bytes : {size_t{16}, size_t{24}, size_t{200}, size_t{4096}}) {
-    SlabPool pool(bytes);
-    std::vector<void*> taken = TakeBlocks(&pool, 3);
-    for (size_t i = 0; i < taken.size(); ++i) {
-      ASSERT_EQ(reinterpret_cast<uintptr_t>(taken[i]) % 8, 0U);
-      std::memset(taken[i], static_cast<int>(i % 256), bytes);
-    }
-    for (size_t i = 0; i < taken.size(); ++i) {
-      const auto* const at = static_cast<const unsigned char*>(taken[i]);
-      ASSERT_TRUE(std::all_of(at, at + bytes, [i](unsigned char byte) { return byte == i % 256; }));
-    }
-    std::for_each(taken.begin(), taken.end(), SlabPool::Give);
-  }
-}
-
 // A full block has room again after the first Give; the next Take is served from it.
 TEST(Slabs, AFullBlockIsUsedAgainAfterAGive) {
   SlabPool pool(kObjectBytes);
@@ -132,39 +105,6 @@ size_t CountAllocated(const std::set<uintptr_t>& blocks) {
     // NOLINTNEXTLINE(performance-no-int-to-ptr): a block is known by its number.
     return __sanitizer_get_ownership(reinterpret_cast<void*>(block * kBlockBytes)) != 0;
   }));
-}
-
-TEST(Slabs, WhatIsNotTakenIsPoisoned) {
-  SlabPool pool(kObjectBytes);
-  void* const first = pool.Take();
-  void* const second = pool.Take();
-  for (const void* place : {first, second}) {
-    EXPECT_FALSE(IsPoisoned(place));
-    EXPECT_FALSE(IsPoisoned(place, kObjectBytes - 1));
-    EXPECT_TRUE(IsPoisoned(place, kObjectBytes));  // The gap behind the object.
-  }
-  const size_t place_bytes =
-      static_cast<size_t>(static_cast<char*>(second) - static_cast<char*>(first));
-  EXPECT_TRUE(IsPoisoned(second, place_bytes));  // Never used.
-  SlabPool::Give(first);
-  EXPECT_TRUE(IsPoisoned(first));  // The link of the free places.
-  EXPECT_TRUE(IsPoisoned(first, kObjectBytes - 1));
-  EXPECT_FALSE(IsPoisoned(second));
-  EXPECT_EQ(pool.Take(), first);
-  EXPECT_FALSE(IsPoisoned(first));
-  SlabPool::FreeWithPool(second);
-  EXPECT_TRUE(IsPoisoned(second));
-}
-
-TEST(Slabs, AllBlocksButOneAreFreedWhenEmpty) {
-  SlabPool pool(kObjectBytes);
-  const std::vector<void*> taken = TakeBlocks(&pool, 5);
-  std::set<uintptr_t> blocks;
-  std::for_each(taken.begin(), taken.end(),
-                [&blocks](const void* place) { blocks.insert(BlockOf(place)); });
-  EXPECT_EQ(CountAllocated(blocks), 5U);
-  std::for_each(taken.begin(), taken.end(), SlabPool::Give);
-  EXPECT_EQ(CountAllocated(blocks), 1U);
 }
 
 TEST(SlabsDeathTest, AUseAfterGiveIsReported) {

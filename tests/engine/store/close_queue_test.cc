@@ -30,25 +30,6 @@ class CloseQueueTest : public QueueTest {
   }
 };
 
-TEST_F(CloseQueueTest, AClosedQueueOpensAgainWithItsKeys) {
-  Add("held");
-  Add("queued");
-  ASSERT_TRUE(queue_->AddAfter("delayed", hours(1)).ok());
-  ASSERT_TRUE(queue_->AddRateLimited("failed").ok());
-  ASSERT_EQ(Get(), "held");
-  CloseQueue();
-  EXPECT_EQ(store_->FindQueue("q"), nullptr);
-  OpenQueueAgain();
-  EXPECT_EQ(store_->FindQueue("q"), queue_);
-  EXPECT_EQ(Get(), "held");
-  EXPECT_EQ(Get(), "queued");
-  EXPECT_EQ(Get(), "TimedOut");
-  EXPECT_EQ(queue_->NumRequeues("failed"), 1U);
-  clock_.Advance(hours(1));
-  EXPECT_EQ(Get(), "failed");
-  EXPECT_EQ(Get(), "delayed");
-}
-
 TEST_F(CloseQueueTest, TheClosedQueueChangesNothingAnyMore) {
   Add("a");
   ASSERT_TRUE(queue_->AddAfter("due", hours(1)).ok());

@@ -125,11 +125,13 @@ TEST_F(FailedStoreTest, HealthHasTheCauseTheTimeAndTheAttempts) {
   EXPECT_TRUE(store_->Recover().ok());  // Nothing to do.
 }
 
-TEST_F(FailedStoreTest, RecoversByItselfAndNotifiesTheObserver) {
+TEST_F(FailedStoreTest, RecoversByItselfAndNotifiesTheObserverWhichMayCallTheStore) {
   std::promise<Status> failed;
   std::promise<Status> recovered;
   OpenWith({.recovery_backoff_min = milliseconds(1), .on_health = [&](const Status& status) {
-              (status.ok() ? recovered : failed).set_value(status);
+              status.ok() ? recovered.set_value(
+                                queue_->Add("observer's", {.durability = Durability::kPower}))
+                          : failed.set_value(status);
             }});
   FailWrites();
   EXPECT_EQ(Code(queue_->Add("a")), StatusCode::kNotDurable);
@@ -138,21 +140,7 @@ TEST_F(FailedStoreTest, RecoversByItselfAndNotifiesTheObserver) {
   EXPECT_TRUE(recovered.get_future().get().ok());
   EXPECT_TRUE(store_->Health().ok());
   EXPECT_TRUE(queue_->Add("b").ok());
-  EXPECT_EQ(RecordsOnDisk(storage::Family::kDirty), 2U);
-}
-
-TEST_F(FailedStoreTest, TheObserverMayCallTheStore) {
-  std::promise<Status> added;
-  OpenWith({.recovery_backoff_min = milliseconds(1), .on_health = [&](const Status& status) {
-              if (status.ok()) {
-                added.set_value(
-                    queue_->Add("from the observer", {.durability = Durability::kPower}));
-              }
-            }});
-  FailWrites();
-  EXPECT_EQ(Code(queue_->Add("a")), StatusCode::kNotDurable);
-  DiskIsBack();
-  EXPECT_TRUE(added.get_future().get().ok());
+  EXPECT_EQ(RecordsOnDisk(storage::Family::kDirty), 3U);
 }
 
 TEST_F(FailedStoreTest, AQueueIsNotOpenedWhileTheStoreIsFailed) {
@@ -181,25 +169,6 @@ TEST_F(FailedStoreTest, AQueueThatCouldNotBeMadeLeavesNoRecord) {
   EXPECT_TRUE(other->Add("a").ok());
   Crash();
   EXPECT_EQ(store_->QueueNames(), (std::vector<std::string>{"q", "second"}));
-}
-
-TEST_F(FailedStoreTest, AllQueuesAreRecovered) {
-  Queue* other = nullptr;
-  ASSERT_TRUE(store_->OpenQueue("other", {}, &other).ok());
-  ASSERT_TRUE(other->Add("x").ok());
-  FailWrites();
-  EXPECT_EQ(Code(queue_->Add("a")), StatusCode::kNotDurable);
-  EXPECT_EQ(Code(other->Add("y")), StatusCode::kNotDurable);
-  EXPECT_EQ(Code(other->Remove("x")), StatusCode::kNotDurable);
-  DiskIsBack();
-  ASSERT_TRUE(store_->Recover().ok());
-  Crash();
-  EXPECT_EQ(Get(), "a");
-  ASSERT_TRUE(store_->OpenQueue("other", {}, &other).ok());
-  std::string key;
-  EXPECT_TRUE(other->GetFor(std::chrono::microseconds(0), &key).ok());
-  EXPECT_EQ(key, "y");
-  EXPECT_EQ(other->Len(), 0U);
 }
 
 TEST_F(FailedStoreTest, CloseRecoversWhatItCan) {

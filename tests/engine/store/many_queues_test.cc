@@ -89,26 +89,5 @@ TEST_F(ManyQueuesTest, AClosedQueueKeepsLittleMemory) {
   EXPECT_LT(after, before + openings * 1000 + (size_t{1} << 20));
 }
 
-TEST_F(ManyQueuesTest, AThousandQueuesThatAreMadeAndDeletedTakeAMebibyte) {
-  constexpr int kFirst = 100;
-  constexpr int kQueues = 1000;
-  ASSERT_TRUE(Store::OpenInMemory({}, &store_).ok());  // No database, whose buffers would count.
-  size_t before = 0;
-  for (int i = 0; i < kFirst + kQueues; ++i) {
-    if (i == kFirst) {
-      before = MemoryInUse();
-    }
-    const std::string name = "q" + std::to_string(i);
-    Queue* const queue = OpenQueue(name);
-    ASSERT_NE(queue, nullptr);
-    for (int key = 0; key < 10; ++key) {
-      ASSERT_TRUE(queue->Add(std::to_string(key)).ok());
-    }
-    ASSERT_TRUE(store_->CloseQueue(queue).ok());
-    ASSERT_TRUE(store_->DeleteQueue(name).ok());
-  }
-  EXPECT_LT(MemoryInUse(), before + (size_t{1} << 20));
-}
-
 }  // namespace
 }  // namespace wq

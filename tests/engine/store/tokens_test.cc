@@ -91,12 +91,6 @@ TEST_F(TokensTest, TheRecoveryOfAFailedStoreWritesThoseOfTheFailedWrite) {
   EXPECT_EQ(Reserve(store_.get()), 11U);
 }
 
-TEST_F(TokensTest, AreRefusedAfterClose) {
-  ASSERT_TRUE(store_->Close().ok());
-  uint64_t first = kNone;
-  EXPECT_EQ(store_->ReserveTokens(1, &first).code(), StatusCode::kShuttingDown);
-}
-
 TEST_F(TokensTest, ThreadsReserveDifferentTokens) {
   constexpr size_t kThreads = 4;
   constexpr size_t kEach = 50;
@@ -119,13 +113,6 @@ TEST_F(TokensTest, ThreadsReserveDifferentTokens) {
   for (size_t i = 0; i < all.size(); ++i) {
     EXPECT_EQ(all[i], 1 + 2 * i);
   }
-}
-
-TEST(TokensInMemory, AreCounted) {
-  std::unique_ptr<Store> store;
-  ASSERT_TRUE(Store::OpenInMemory({}, &store).ok());
-  EXPECT_EQ(Reserve(store.get(), 5), 1U);
-  EXPECT_EQ(Reserve(store.get()), 6U);
 }
 
 // --- Files ---
