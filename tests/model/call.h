@@ -1,5 +1,4 @@
 // Call: one call on a queue as data, to be made on the model and on the real queue.
-// Subject: what it is made on.
 #pragma once
 
 #include <cstdint>
@@ -122,14 +121,5 @@ bool IsOfMany(Op op);
 std::vector<Call> AddsOf(const Call& batch);
 // The result of a kAddBatch whose Adds have these results.
 std::string ResultOfBatch(const std::vector<std::string>& results);
-
-// A queue under test, or the model. Do makes the call and returns its result as text; Dump returns
-// the whole state, with the keys in hand-out order.
-class Subject {
- public:
-  virtual ~Subject() = default;
-  virtual std::string Do(const Call& call) = 0;
-  virtual std::string Dump() = 0;
-};
 
 }  // namespace wq::model

@@ -1,16 +1,16 @@
 // Compares the queue with the model: both get the same calls, and the results and the states must
 // be equal.
 //
-// WQ_SEED picks the seed (a failing run prints its own), WQ_MODEL_CALLS how many calls.
+// WQ_SEED picks the seed (a failing run prints its own), WQ_MODEL_CALLS how many calls,
+// WQ_MODEL_DRAWS for how many draws of options, the seeds of which follow on it.
 
 #include <array>
+#include <chrono>
 #include <cstdlib>
 #include <deque>
 #include <iostream>
-#include <memory>
 #include <random>
 #include <string>
-#include <type_traits>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -19,17 +19,60 @@
 #include "tests/model/call_source.h"
 #include "tests/model/naive_queue.h"
 #include "tests/model/real_queue.h"
-#include "tests/model/state_queue.h"
 #include "tests/support/draw.h"
 #include "tests/support/environment.h"
 
 namespace wq::model {
 namespace {
 
-constexpr int64_t kSecond = 1'000'000;
-
 using namespace std::chrono_literals;
+using std::chrono::milliseconds;
 using support::FromEnvironment;
+using support::Packed;
+
+// What the compared calls have done.
+struct Totals {
+  uint64_t drawn = 0;
+  uint64_t crashes = 0;
+  uint64_t reopenings = 0;
+  uint64_t handed_out = 0;
+  uint64_t put_back = 0;
+};
+
+// Makes `calls` calls on both. Each Add of a batch counts.
+void CompareCalls(const QueueOptions& options, const CallSource::Bounds& bounds, uint64_t calls,
+                  std::mt19937_64* random, Totals* totals) {
+  CallSource source(options, (*random)(), bounds);
+  const support::Buffers buffers = support::Buffers::Draw(random);
+  NaiveQueue model(options, kStartWallUs);
+  MapQueue queue(options, buffers);
+  std::deque<std::string> recent;
+  const auto history = [&] {
+    std::string text;
+    for (const std::string& call : recent) {
+      text += call + "\n";
+    }
+    return text + source.ToString() + "; " + buffers.ToString();
+  };
+  for (uint64_t i = 0; i < calls; ++i, ++totals->drawn) {
+    const Call call = source.Next();
+    const std::string expected = model.Do(call);
+    recent.push_back(call.ToString() + " -> " + Packed(expected));
+    if (recent.size() > 40) {
+      recent.pop_front();
+    }
+    ASSERT_EQ(Packed(queue.Do(call)), Packed(expected)) << "call " << i << "\n" << history();
+    if (call.op == Op::kCrash || i % 97 == 0) {
+      ASSERT_EQ(Packed(queue.Dump()), Packed(model.Dump())) << "call " << i << "\n" << history();
+    }
+    i += call.keys.size() - (call.keys.empty() ? 0 : 1);
+    totals->reopenings += call.op == Op::kReopen || call.op == Op::kDeleteQueue ? 1 : 0;
+    totals->crashes += call.op == Op::kCrash ? 1 : 0;
+    totals->handed_out += call.op == Op::kGet && expected != "none" ? 1 : 0;
+    totals->put_back += call.op == Op::kPutBack && expected == "ok" ? 1 : 0;
+  }
+  EXPECT_EQ(queue.Dump(), model.Dump());
+}
 
 // The options that change the semantics: every order policy, and others.
 struct Rules {
@@ -102,196 +145,106 @@ std::vector<Rules> AllRules() {
   };
 }
 
-template <typename Real>
-Real MakeReal(const QueueOptions& options) {
-  if constexpr (std::is_same_v<Real, StateQueue>) {
-    return StateQueue(options, kStartWallUs);
-  } else {
-    return Real(options);
-  }
-}
-
 class ModelTest : public ::testing::TestWithParam<Rules> {};
 
 TEST_P(ModelTest, RandomCallsAgreeOverCrashesAndClockJumps) {
   const uint64_t seed = support::Seed();
   const uint64_t calls = FromEnvironment("WQ_MODEL_CALLS", 500'000) / AllRules().size();
-  RecordProperty("seed", std::to_string(seed));
   std::cout << "replay with WQ_SEED=" << seed << "\n";
-
   std::mt19937_64 random(seed);
   QueueOptions options = GetParam().options;
   options.max_key_bytes =
       support::DrawOne(&random, std::array<size_t, 4>{64, 4096, 4096, kMaxKeyBytes});
-  const support::Buffers buffers = support::Buffers::Draw(&random);
-  CallSource source(options, random(),
-                    {.reopens = true, .fewer_lanes = true, .changes_many = true});
-  NaiveQueue model(options, kStartWallUs);
-  MapQueue queue(options, buffers);
-  std::deque<std::string> recent;
-  const auto history = [&] {
-    std::string text;
-    for (const std::string& call : recent) {
-      text += call + "\n";
-    }
-    return text + source.ToString() + "; " + buffers.ToString();
-  };
-  uint64_t crashes = 0;
-  uint64_t reopenings = 0;
-  uint64_t handed_out = 0;
-  uint64_t put_back = 0;
-  uint64_t drawn = 0;
-  for (uint64_t i = 0; i < calls; ++i, ++drawn) {
-    const Call call = source.Next();
-    const std::string expected = model.Do(call);
-    recent.push_back(call.ToString() + " -> " + support::Packed(expected));
-    if (recent.size() > 40) {
-      recent.pop_front();
-    }
-    ASSERT_EQ(support::Packed(queue.Do(call)), support::Packed(expected))
-        << "call " << i << " of seed " << seed << "\n"
-        << history();
-    if (call.op == Op::kCrash || i % 97 == 0) {
-      ASSERT_EQ(support::Packed(queue.Dump()), support::Packed(model.Dump()))
-          << "call " << i << " of seed " << seed << "\n"
-          << history();
-    }
-    i += call.keys.size() - (call.keys.empty() ? 0 : 1);  // Each Add of a batch counts.
-    reopenings += call.op == Op::kReopen || call.op == Op::kDeleteQueue ? 1 : 0;
-    crashes += call.op == Op::kCrash ? 1 : 0;
-    handed_out += call.op == Op::kGet && expected != "none" ? 1 : 0;
-    put_back += call.op == Op::kPutBack && expected == "ok" ? 1 : 0;
-  }
-  EXPECT_EQ(queue.Dump(), model.Dump());
-  std::cout << "total: " << calls << " calls compared, " << crashes << " crashes, " << reopenings
-            << " reopenings\n";
+  Totals totals;
+  CompareCalls(options, {.reopens = true, .fewer_lanes = true, .changes_many = true}, calls,
+               &random, &totals);
+  std::cout << "total: " << calls << " calls compared, " << totals.crashes << " crashes, "
+            << totals.reopenings << " reopenings\n";
   // A run with few hand-outs or crashes would prove little.
-  EXPECT_GE(handed_out, drawn / 200);
-  EXPECT_GE(put_back, drawn / 2000);
-  EXPECT_GE(crashes, drawn / 5000);
+  EXPECT_GE(totals.handed_out, totals.drawn / 200);
+  EXPECT_GE(totals.put_back, totals.drawn / 2000);
+  EXPECT_GE(totals.crashes, totals.drawn / 5000);
 }
 
 INSTANTIATE_TEST_SUITE_P(Rules, ModelTest, ::testing::ValuesIn(AllRules()),
                          [](const auto& info) { return std::string(info.param.name); });
 
-// Tries every sequence of `length` calls from the alphabet, and a crash after it.
-template <typename Real>
-void TryAllStrings(const QueueOptions& options, const std::vector<Call>& alphabet,
-                   uint64_t length) {
-  const Call crash{.op = Op::kCrash};
-  uint64_t strings = 1;
-  for (uint64_t i = 0; i < length; ++i) {
-    strings *= alphabet.size();
-  }
-  for (uint64_t string = 0; string < strings; ++string) {
-    NaiveQueue model(options, kStartWallUs);
-    Real queue = MakeReal<Real>(options);
-    const auto calls = [&](uint64_t count) {
-      std::string text;
-      for (uint64_t i = 0, rest = string; i < count; ++i, rest /= alphabet.size()) {
-        text += alphabet[rest % alphabet.size()].ToString() + " ";
-      }
-      return text;
-    };
-    uint64_t rest = string;
-    for (uint64_t i = 0; i < length; ++i, rest /= alphabet.size()) {
-      const Call& call = alphabet[rest % alphabet.size()];
-      ASSERT_EQ(queue.Do(call), model.Do(call)) << calls(i + 1);
+// --- Options that are drawn: any of them may meet any other ---
+
+class OptionsDraw {
+ public:
+  explicit OptionsDraw(std::mt19937_64* random) : random_(random) {}
+
+  QueueOptions Next() {
+    options_ = {.max_key_bytes = 64};
+    Order();
+    Limits();
+    Failures();
+    Times();
+    options_.shards = OneIn(3) ? 1 + static_cast<uint32_t>(Below(3)) : 0;
+    if (OneIn(4)) {
+      options_.max_pending = 1 + Below(6);
+      options_.when_full = WhenFull::kRefuse;
     }
-    ASSERT_EQ(queue.Dump(), model.Dump()) << calls(length);
-    ASSERT_EQ(queue.Do(crash), model.Do(crash));
-    ASSERT_EQ(queue.Dump(), model.Dump()) << calls(length) << "and a crash";
+    return options_;
   }
-}
 
-// Every shorter sequence is the beginning of one of these.
-TEST(Model, EveryStringOfCallsOverTwoKeysAgrees) {
-  TryAllStrings<StateQueue>(
-      {.order = Order::kTwoLanes},
-      {
-          {.op = Op::kAdd, .key = "a"},
-          {.op = Op::kAdd, .key = "b", .lane = kSlowLane},
-          {.op = Op::kAdd, .key = "b", .lane = kFastLane},
-          {.op = Op::kGet},
-          {.op = Op::kDone, .key = "a"},
-          {.op = Op::kDone, .key = "b"},
-          {.op = Op::kPutBack, .key = "a"},
-          {.op = Op::kPutBackDead, .key = "a", .delay_us = kSecond},
-          {.op = Op::kAddAfter, .key = "a", .lane = kSlowLane, .delay_us = kSecond},
-          {.op = Op::kAddRateLimited, .key = "b", .delay_us = kSecond},
-          {.op = Op::kAdvance, .delay_us = kSecond},
-          {.op = Op::kCrash},
-      },
-      FromEnvironment("WQ_MODEL_LENGTH", 4));
-}
+ private:
+  uint64_t Below(uint64_t n) { return (*random_)() % n; }
+  bool OneIn(uint64_t n) { return Below(n) == 0; }
+  milliseconds Time(uint64_t most_ms) { return milliseconds(1 + Below(most_ms)); }
 
-TEST(Model, EveryStringOfCallsWithMergedDelaysAndRaisedLanesAgrees) {
-  TryAllStrings<StateQueue>(
-      {.order = Order::kPriorities, .re_add = ReAdd::kRaisesLane, .merge_delays = true},
-      {
-          {.op = Op::kAdd, .key = "a"},
-          {.op = Op::kAdd, .key = "a", .lane = 2},
-          {.op = Op::kAdd, .key = "b", .lane = 1},
-          {.op = Op::kGet},
-          {.op = Op::kDone, .key = "a"},
-          {.op = Op::kPutBack, .key = "a"},
-          {.op = Op::kAddAfter, .key = "a", .lane = 3, .delay_us = 2 * kSecond},
-          {.op = Op::kAddAfter, .key = "a", .lane = 1, .delay_us = kSecond},
-          {.op = Op::kAddAfter, .key = "b", .delay_us = kSecond},
-          {.op = Op::kAddRateLimited, .key = "a", .delay_us = 0},
-          {.op = Op::kAdvance, .delay_us = kSecond},
-          {.op = Op::kCrash},
-      },
-      FromEnvironment("WQ_MODEL_LENGTH", 4));
-}
+  void Order() {
+    options_.order = static_cast<wq::Order>(Below(5));
+    if (options_.order == Order::kLanes || (options_.order == Order::kFair && OneIn(2))) {
+      options_.lanes = OneIn(2) ? std::vector<Lane>{2, 1, -1, -2} : std::vector<Lane>{1, kSlowLane};
+    }
+    options_.re_add = static_cast<ReAdd>(Below(2));
+    options_.starvation_bound = OneIn(4) ? 2 + static_cast<uint32_t>(Below(3)) : 0;
+  }
+  GroupLimits SomeLimits(uint64_t most) {
+    GroupLimits limits;
+    limits.max_processing = OneIn(2) ? 1 + static_cast<uint32_t>(Below(most)) : 0;
+    limits.rate = {.per_second = OneIn(2) ? 1.0 : 0, .burst = 1 + static_cast<uint32_t>(Below(4))};
+    return limits;
+  }
+  void Limits() {
+    options_.group_limits = OneIn(3) ? SomeLimits(2) : GroupLimits();
+    options_.limits = OneIn(4) ? SomeLimits(4) : GroupLimits();
+  }
+  void Failures() {
+    options_.max_requeues = OneIn(2) ? 1 + Below(3) : 0;
+    options_.quarantined_add = static_cast<QuarantinedAdd>(Below(2));
+  }
+  void Times() {
+    if (OneIn(3)) {
+      options_.debounce.quiet = Time(2000);
+      options_.debounce.max_wait = options_.debounce.quiet + milliseconds(Below(3000));
+    }
+    if (OneIn(3)) {
+      options_.resync = {.period = Time(4000), .jitter = static_cast<double>(Below(3)) / 4};
+    }
+    options_.merge_delays = OneIn(3);
+    options_.stuck_after = OneIn(4) ? Time(3000) : milliseconds(0);
+  }
 
-// So often that several are due in one round.
-TEST(Model, EveryStringOfCallsWithResyncsAgrees) {
-  constexpr int64_t kMs = 1000;
-  TryAllStrings<StateQueue>(
-      {.order = Order::kTwoLanes, .merge_delays = true},
-      {
-          {.op = Op::kAddAfter, .key = "a", .delay_us = kMs, .mode = DelayMode::kResync},
-          {.op = Op::kAddAfter, .key = "b", .delay_us = kMs, .mode = DelayMode::kResync},
-          {.op = Op::kAddAfter, .key = "b", .delay_us = 10 * kMs},
-          {.op = Op::kAdd, .key = "a"},
-          {.op = Op::kGet},
-          {.op = Op::kDone, .key = "a"},
-          {.op = Op::kPutBack, .key = "a"},
-          {.op = Op::kAdvance, .delay_us = 10 * kMs},
-          {.op = Op::kCrash},
-      },
-      FromEnvironment("WQ_MODEL_LENGTH", 4));
-}
+  std::mt19937_64* const random_;
+  QueueOptions options_;
+};
 
-// The whole queue has threads and is slower, so the sequences are shorter; the alphabet is larger.
-TEST(Model, EveryStringOfThreeCallsAgreesThroughTheWholeQueue) {
-  TryAllStrings<MapQueue>(
-      {.order = Order::kTwoLanes},
-      {
-          {.op = Op::kAdd, .key = "a"},
-          {.op = Op::kAdd, .key = "b", .lane = kSlowLane},
-          {.op = Op::kAdd, .key = "b", .lane = kFastLane},
-          {.op = Op::kAdd, .key = "a", .durability = Durability::kAsync},
-          {.op = Op::kAdd, .key = "b", .lane = kFastLane, .durability = Durability::kAsync},
-          {.op = Op::kGet},
-          {.op = Op::kDone, .key = "a"},
-          {.op = Op::kDone, .key = "b"},
-          {.op = Op::kPutBack, .key = "a"},
-          {.op = Op::kPutBack, .key = "b"},
-          {.op = Op::kAddAfter, .key = "a", .delay_us = 2 * kSecond},
-          {.op = Op::kAddAfter, .key = "b", .lane = kSlowLane, .delay_us = kSecond},
-          {.op = Op::kAddRateLimited, .key = "a", .delay_us = kSecond},
-          {.op = Op::kAddRateLimited, .key = "b", .delay_us = 0},
-          {.op = Op::kForget, .key = "a"},
-          {.op = Op::kRemove, .key = "a"},
-          {.op = Op::kQuarantine, .key = "b"},
-          {.op = Op::kRelease, .key = "b"},
-          {.op = Op::kPause, .delay_us = kSecond},
-          {.op = Op::kAdvance, .delay_us = kSecond},
-          {.op = Op::kCrash},
-      },
-      3);
+TEST(DrawnOptions, AnyOptionsTogetherAgreeWithTheModel) {
+  const uint64_t seed = support::Seed();
+  const uint64_t draws = FromEnvironment("WQ_MODEL_DRAWS", 40);
+  std::cout << "replay with WQ_SEED=" << seed << "\n";
+  Totals totals;
+  for (uint64_t draw = 0; draw < draws && !testing::Test::HasFailure(); ++draw) {
+    SCOPED_TRACE("WQ_MODEL_DRAWS=1 WQ_SEED=" + std::to_string(seed + draw));
+    std::mt19937_64 random(seed + draw);
+    const QueueOptions options = OptionsDraw(&random).Next();
+    CompareCalls(options, {.batch_keys = 50, .reopens = true}, 2500, &random, &totals);
+  }
+  std::cout << "total: " << totals.drawn << " calls compared, " << totals.crashes << " crashes, "
+            << draws << " draws\n";
 }
 
 }  // namespace

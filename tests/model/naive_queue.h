@@ -17,12 +17,14 @@
 
 namespace wq::model {
 
-class NaiveQueue final : public Subject {
+class NaiveQueue {
  public:
   NaiveQueue(const QueueOptions& options, int64_t wall_us);
 
-  std::string Do(const Call& call) override;
-  std::string Dump() override;
+  // Makes the call and returns its result as text.
+  std::string Do(const Call& call);
+  // The whole state, with the keys in hand-out order.
+  std::string Dump();
 
   // The two steps of a crash: memory is lost and rebuilt; then the delays that became due fire.
   void Recover();

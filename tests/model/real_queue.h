@@ -1,4 +1,4 @@
-// RealQueue: the queue under test as a Subject. MapQueue: the same with a store of its own on a
+// RealQueue: the queue under test, which takes the calls of a NaiveQueue. MapQueue: the same with a store of its own on a
 // disk of maps, which outlives its crashes.
 #pragma once
 
@@ -18,15 +18,14 @@ namespace wq::model {
 
 inline constexpr int64_t kStartWallUs = 1'700'000'000'000'000;
 
-class RealQueue : public Subject {
+class RealQueue {
  public:
   // The clock is borrowed.
   RealQueue(const QueueOptions& options, ManualClock* clock)
       : first_options_(options), options_(options), clock_(clock) {}
 
   // Every call but kCrash. REQUIRES: Open was called.
-  std::string Do(const Call& call) override;
-  std::string Dump() override { return ""; }
+  std::string Do(const Call& call);
 
   // Opens the queue on which Do makes its calls.
   Status Open(Store* store, const std::string& name, Durability durability);
@@ -65,15 +64,15 @@ class RealQueue : public Subject {
   std::vector<std::unique_ptr<Worker>> workers_;  // By shard: each worker serves one.
 };
 
-class MapQueue final : public Subject {
+class MapQueue {
  public:
   explicit MapQueue(const QueueOptions& options, const support::Buffers& buffers = {})
       : buffers_(buffers), queue_(options, &clock_) {
     Open();
   }
 
-  std::string Do(const Call& call) override;
-  std::string Dump() override;
+  std::string Do(const Call& call);
+  std::string Dump();
 
  private:
   void Open();

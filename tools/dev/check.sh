@@ -46,7 +46,7 @@ steps=(lint plain docs wqctl examples go page prometheus packages engine etcd fa
 run_lint() { tools/dev/lint.sh --tests; }
 run_plain() { tools/dev/build.sh dev all deep; }  # Each source by itself, with the library's checks.
 run_seeds() {  # With more of everything than in `make test`.
-  export WQ_MODEL_LENGTH=5 WQ_MODEL_CALLS=1000000 WQ_FAILED_STORE_CALLS=20000 WQ_SIM_SCHEDULES=20000 \
+  export WQ_MODEL_CALLS=1000000 WQ_FAILED_STORE_CALLS=20000 WQ_SIM_SCHEDULES=20000 \
     WQ_KILL_ROUNDS=270 WQ_POWER_CUTS=330 WQ_CORRUPTION_CASES=4500 WQ_FAULT_TRIES=24 WQ_CALL_TRIES=6
   tools/dev/build.sh release && FORCE=1 tools/dev/run_tests.sh
 }
