@@ -171,9 +171,7 @@ void PowerCutTest::Cut(const Scenario& scenario, uint64_t file_calls, Unsynced u
   const Life life = scenario.LifeUntil(file_calls);
   acknowledged_ += life.results.size();
   Oracle oracle = *oracle_;
-  for (const Violation& violation : oracle.Judge(life, found)) {
-    FAIL() << violation.ToString();
-  }
+  ASSERT_EQ(oracle.Judge(life, found), "");
   OpenAgain(dir, found);
   if (!last_cut_.empty()) {
     std::filesystem::remove_all(last_cut_);

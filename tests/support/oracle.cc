@@ -1,7 +1,6 @@
 #include "tests/support/oracle.h"
 
 #include <algorithm>
-#include <set>
 #include <utility>
 
 namespace wq::support {
@@ -63,102 +62,54 @@ std::optional<NaiveStore> Mixed(const Stages& stages) {
 
 }  // namespace
 
-const char* NameOf(Property property) {
-  constexpr const char* kNames[] = {"",
-                                    "no lost call",
-                                    "at most once, and whole",
-                                    "one state",
-                                    "one holder",
-                                    "processing returns",
-                                    "no resurrection",
-                                    "order",
-                                    "ready time",
-                                    "failure count",
-                                    "consistency",
-                                    "cursor",
-                                    "shut down",
-                                    "recovery is repeatable",
-                                    "no silent damage",
-                                    "bytes or refused",
-                                    "bounded"};
-  return kNames[static_cast<size_t>(property)];
-}
-
-std::string Violation::ToString() const {
-  return "property " + std::to_string(static_cast<int>(property)) + " (" + NameOf(property) +
-         "): " + Packed(what);
-}
-
-Property PropertyOf(const StoreCall& call, const std::string& said, const NaiveStore& before) {
-  switch (call.call.op) {
-    case Op::kGet: {
-      if (said == "none") {
-        return Property::kNoLostCall;
-      }
-      const model::NaiveQueue& queue = before.queue(call.queue);
-      if (queue.IsProcessing(said)) {
-        return Property::kOneHolder;
-      }
-      const Image image = queue.OnDisk();
-      const bool pending = std::any_of(image.pending.begin(), image.pending.end(),
-                                       [&said](const auto& p) { return p.key == said; });
-      const bool delayed = std::any_of(image.delayed.begin(), image.delayed.end(),
-                                       [&said](const auto& d) { return d.key == said; });
-      return !pending && delayed ? Property::kReadyTime
-             : pending           ? Property::kOrder
-                                 : Property::kNoResurrection;
+Life ReadReports(const std::string& reports, StoreSource source) {
+  Life life;
+  for (size_t at = 0, end = 0; (end = reports.find('\n', at)) != std::string::npos; at = end + 1) {
+    if (reports[at] == 'b') {
+      life.calls.push_back(source.Next());
+    } else if (reports[at] == 'a') {
+      life.results.push_back(Unpacked(reports.substr(at + 2, end - at - 2)));
     }
-    case Op::kAdd:
-    case Op::kAddAfter:
-    case Op::kAddRateLimited:
-      return Property::kOneState;
-    default:
-      return Property::kAtMostOnce;
   }
+  return life;
 }
 
 Oracle::Oracle(const std::vector<QueueRules>& rules, int64_t wall_us)
     : rules_(rules), model_(rules, wall_us) {}
 
-std::vector<Violation> Oracle::Judge(const Life& life, const StoreImage& found) {
+std::string Oracle::Judge(const Life& life, const StoreImage& found) {
   uint64_t durable = 0;
-  std::vector<Violation> violations = CheckResults(life, &durable);
+  std::string wrong = CheckResults(life, &durable);
   Life single = life;
   single.calls.clear();
   for (const StoreCall& call : life.calls) {
     const std::vector<StoreCall> adds = AddsOf(call);
     single.calls.insert(single.calls.end(), adds.begin(), adds.end());
   }
-  if (violations.empty() && !Match(single, durable, found)) {
-    violations = Diagnose(single, durable, found);
+  if (wrong.empty() && !Match(single, durable, found)) {
+    wrong = Difference(single, durable, found);
   }
-  return violations;
+  return Packed(wrong);
 }
 
-std::vector<Violation> Oracle::CheckResults(const Life& life, uint64_t* durable) const {
+std::string Oracle::CheckResults(const Life& life, uint64_t* durable) const {
   NaiveStore model = model_;
   model.Crash();  // This life began with a recovery.
   for (size_t i = 0; i < life.results.size(); ++i) {
     const StoreCall& call = life.calls[i];
-    const NaiveStore* before = nullptr;
-    std::optional<NaiveStore> copy;
-    if (call.call.op == Op::kGet) {  // PropertyOf needs the state before a Get.
-      before = &copy.emplace(model);
-    }
     const std::string expected = model.Do(call);
     if (life.results[i] == kNotDurable) {
       continue;
     }
     if (life.results[i] != expected) {
-      return {{PropertyOf(call, life.results[i], before == nullptr ? model : *before),
-               "call " + std::to_string(i + 1) + ", " + call.ToString() + ", returned " +
-                   life.results[i] + " rather than " + expected}};
+      return "call " + std::to_string(i + 1) + ", " + call.ToString() + ", returned " +
+             life.results[i] + " rather than " + expected;
     }
     if (LevelOf(call, life.level) >= Needed(life.crash)) {
       *durable = std::max(*durable, model.stands_on());
     }
   }
-  return {};
+  return "";
 }
 
 // Replays the life on the model, and leaves it at the last state that is as found.
@@ -216,6 +167,41 @@ bool Oracle::Match(const Life& life, uint64_t durable, const StoreImage& found) 
     model_ = *matched;
   }
   return matched.has_value();
+}
+
+// Each queue that is in no state it may be in, with the first and the last of these.
+std::string Oracle::Difference(const Life& life, uint64_t durable, const StoreImage& found) const {
+  NaiveStore model = model_;
+  std::vector<StoreImage> possible;
+  const auto note = [&] {
+    possible.emplace_back();
+    for (size_t q = 0; q < model.queues(); ++q) {
+      possible.back().push_back(model.queue(q).OnDisk());
+    }
+  };
+  if (durable == 0) {
+    note();
+  }
+  model.Crash();
+  for (uint64_t i = 0; i <= life.calls.size(); ++i) {
+    if (i > 0) {
+      model.Do(life.calls[i - 1]);
+    }
+    if (i >= durable) {
+      note();
+    }
+  }
+  std::string text = "no prefix of the " + std::to_string(life.calls.size()) + " calls, of which " +
+                     std::to_string(durable) + " must be on disk, leaves this:";
+  for (size_t q = 0; q < found.size(); ++q) {
+    if (std::none_of(possible.begin(), possible.end(),
+                     [&](const StoreImage& image) { return image[q] == found[q]; })) {
+      text += "\n" + rules_[q].name + " on disk: " + found[q].ToString() +
+              "\n  first: " + possible.front()[q].ToString() +
+              "\n  last:  " + possible.back()[q].ToString();
+    }
+  }
+  return text;
 }
 
 }  // namespace wq::support
