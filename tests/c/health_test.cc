@@ -82,36 +82,5 @@ TEST(Health, FailureAndRecoveryAreReported) {
   EXPECT_NE(reports.message, "");
 }
 
-TEST(Health, TheProcessLogKeepsAnAddThatTheFullDiskRefuses) {
-  const support::ScratchDirectory dir;
-  ASSERT_NE(::signal(SIGXFSZ, SIG_IGN), SIG_ERR);
-  Reports reports;
-  wq_error error{};
-  wq_queue queue = WQ_NO_QUEUE;
-  wq_store_options options{};
-  options.size = sizeof options;
-  options.create_if_missing = 1;
-  options.recovery_backoff_min_ms = 3'600'000;  // Only wq_store_recover makes an attempt.
-  options.recovery_backoff_max_ms = 3'600'000;
-  options.health = OnHealth;
-  options.health_arg = &reports;
-  ASSERT_EQ(wq_store_open((dir / "store").c_str(), &options, &reports.store, &error), WQ_OK);
-  ASSERT_EQ(wq_store_process_log_status(reports.store, &error), WQ_OK) << error.message;
-  ASSERT_EQ(wq_store_open_queue(reports.store, "q", nullptr, &queue, &error), WQ_OK)
-      << error.message;
-
-  LimitFiles(0);
-  EXPECT_EQ(wq_queue_add(queue, "k", 1, nullptr, nullptr, &error), WQ_OK) << error.message;
-  {
-    std::unique_lock lock(reports.mu);
-    reports.changed.wait(lock, [&reports] { return reports.codes.size() == 1; });
-  }
-  EXPECT_EQ(wq_store_health(reports.store, &error), WQ_NOT_DURABLE);
-  LimitFiles(RLIM_INFINITY);
-  EXPECT_EQ(wq_store_recover(reports.store, &error), WQ_OK) << error.message;
-  EXPECT_EQ(wq_store_free(reports.store, &error), WQ_OK) << error.message;
-  EXPECT_EQ(reports.codes, (std::vector<wq_code>{WQ_NOT_DURABLE, WQ_OK}));
-}
-
 }  // namespace
 }  // namespace wq::c

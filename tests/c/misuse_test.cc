@@ -5,6 +5,7 @@
 #include <future>
 #include <limits>
 #include <stdexcept>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -170,24 +171,6 @@ TEST_F(MisuseTest, AnInvalidHandleIsRefusedByEveryCall) {
   EXPECT_EQ(wq_store_free(other, &error_), WQ_OK);
 }
 
-TEST_F(MisuseTest, FreeingAStoreReleasesBlockedCalls) {
-  OpenQueue();
-  std::vector<std::future<std::string>> blocked;
-  for (int i = 0; i < 3; ++i) {
-    blocked.push_back(std::async(std::launch::async, [this] {
-      wq_bytes key = WQ_NO_BYTES;
-      const wq_code code = wq_queue_get(queue_, WQ_FOREVER, &key, nullptr);
-      wq_bytes_free(&key);
-      return std::string(wq_code_name(code));
-    }));
-  }
-  EXPECT_EQ(wq_store_free(store_, &error_), WQ_OK);
-  for (auto& call : blocked) {
-    const std::string code = call.get();
-    EXPECT_TRUE(code == "ShuttingDown" || code == "BadHandle") << code;
-  }
-}
-
 TEST_F(MisuseTest, AStructWithoutASizeOrWithUnknownOptionsIsRefused) {
   struct LaterOptions {
     wq_queue_options now;
@@ -264,6 +247,44 @@ TEST_F(MisuseTest, AMalformedKeyListIsRefusedAsAWhole) {
   }
   EXPECT_EQ(Get(), "TimedOut");
   EXPECT_EQ(wq_queue_add_batch(queue_, nullptr, 0, nullptr, nullptr, &error_), WQ_OK);
+}
+
+// --- Lists of keys: one that is refused does not hold up the others ---
+
+std::string ListOf(const std::vector<std::string>& keys) {
+  std::string list;
+  for (const std::string& key : keys) {
+    list += {static_cast<char>(key.size()), 0, 0, 0};
+    list += key;
+  }
+  return list;
+}
+
+TEST_F(MisuseTest, ABatchCountsAllRefusedKeysAndNamesThoseThatHaveRoom) {
+  OpenQueue();
+  const std::string list = ListOf({"", "a", "", "b"});
+  wq_refused refused[1];
+  wq_batch_result result{};
+  result.size = sizeof result;
+  result.refused_keys = refused;
+  result.refused_capacity = 1;
+  EXPECT_EQ(wq_queue_add_batch(queue_, list.data(), list.size(), nullptr, &result, &error_), WQ_OK);
+  EXPECT_EQ(result.added, 2U);
+  EXPECT_EQ(result.refused, 2U);
+  EXPECT_EQ(refused[0].index, 0U);
+  EXPECT_EQ(refused[0].code, WQ_INVALID_ARGUMENT);
+}
+
+TEST_F(MisuseTest, DoneOfABatchGoesOnBehindAKeyThatIsNotProcessing) {
+  OpenQueue();
+  EXPECT_EQ(Add("a"), WQ_OK);
+  EXPECT_EQ(Get(), "a");
+  const std::string list = ListOf({"other", "a"});
+  size_t not_processing = 0;
+  EXPECT_EQ(wq_queue_done_batch(queue_, list.data(), list.size(), &not_processing, &error_),
+            WQ_NOT_PROCESSING);
+  EXPECT_EQ(not_processing, 1U);
+  EXPECT_EQ(Done("a"), WQ_NOT_PROCESSING);
 }
 
 TEST_F(MisuseTest, AMessageIsCutOnAUtf8Boundary) {

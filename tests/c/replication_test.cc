@@ -210,22 +210,6 @@ TEST_F(ReplicationTest, AStoreOnOneMachineIsItsOwner) {
   EXPECT_EQ(wq_store_resign(store, &error_), WQ_INVALID_ARGUMENT);
 }
 
-TEST_F(ReplicationTest, AStoreOnOneMachineRefusesReplicated) {
-  const wq_store store = Open(nullptr);
-  wq_queue_options options{};
-  options.size = sizeof options;
-  options.durability = WQ_REPLICATED;
-  wq_queue queue = WQ_NO_QUEUE;
-  EXPECT_EQ(wq_store_open_queue(store, "q", &options, &queue, &error_), WQ_INVALID_ARGUMENT);
-  ASSERT_EQ(wq_store_open_queue(store, "q", nullptr, &queue, &error_), WQ_OK) << error_.message;
-  EXPECT_EQ(Add(queue, "a", WQ_REPLICATED), WQ_INVALID_ARGUMENT);
-  EXPECT_NE(std::string(error_.message).find("replicated"), std::string::npos) << error_.message;
-  EXPECT_EQ(wq_store_flush(store, WQ_REPLICATED, &error_), WQ_INVALID_ARGUMENT);
-  size_t size = 99;
-  EXPECT_EQ(wq_queue_len(queue, &size, &error_), WQ_OK);
-  EXPECT_EQ(size, 0U);
-}
-
 TEST_F(ReplicationTest, MisuseIsRefused) {
   EXPECT_EQ(wq_memory_log_new(nullptr, &error_), WQ_INVALID_ARGUMENT);
   wq_replicated_log_free(nullptr);
@@ -257,20 +241,6 @@ TEST_F(ReplicationTest, MisuseIsRefused) {
   EXPECT_EQ(wq_store_replica(none, &state, &error_), WQ_BAD_HANDLE);
   EXPECT_EQ(wq_store_wait_for_leadership(none, 0, &error_), WQ_BAD_HANDLE);
   EXPECT_EQ(wq_store_resign(none, &error_), WQ_BAD_HANDLE);
-}
-
-TEST(Replicated, AStoreInMemoryAcknowledgesItAtOnce) {
-  wq_error error{};
-  wq_store store = WQ_NO_STORE;
-  wq_queue queue = WQ_NO_QUEUE;
-  wq_queue_options options{};
-  options.size = sizeof options;
-  options.durability = WQ_REPLICATED;
-  ASSERT_EQ(wq_store_open_in_memory(nullptr, &store, &error), WQ_OK) << error.message;
-  ASSERT_EQ(wq_store_open_queue(store, "q", &options, &queue, &error), WQ_OK) << error.message;
-  EXPECT_EQ(wq_queue_add(queue, "a", 1, nullptr, nullptr, &error), WQ_OK) << error.message;
-  EXPECT_EQ(wq_store_flush(store, WQ_REPLICATED, &error), WQ_OK) << error.message;
-  EXPECT_EQ(wq_store_free(store, &error), WQ_OK) << error.message;
 }
 
 TEST(Codes, EachHasItsName) {

@@ -8,7 +8,6 @@
 #include <thread>
 
 #include "tests/replication/log_contract.h"
-#include "tests/support/faulty_log.h"
 #include "wq/clock.h"
 #include "wq/internal/memory_log.h"
 
@@ -18,20 +17,15 @@ namespace {
 using std::chrono::milliseconds;
 using storage::MemoryLog;
 
-LogSubject OnManualClock(const std::string& name, bool faulty) {
+LogSubject OnManualClock() {
   const auto clock = std::make_shared<ManualClock>();
-  return {.name = name,
-          .make = [clock, faulty]() -> std::shared_ptr<ReplicatedLog> {
-            auto log = std::make_shared<MemoryLog>(clock.get());
-            if (!faulty) return log;
-            return std::make_shared<support::FaultyLog>(std::move(log));
-          },
+  return {.name = "ManualClock",
+          .make = [clock] { return std::make_shared<MemoryLog>(clock.get()); },
           .advance = [clock](milliseconds by) { clock->Advance(by); }};
 }
 
 INSTANTIATE_TEST_SUITE_P(MemoryLog, ReplicatedLogContract,
-                         testing::Values(OnManualClock("ManualClock", false),
-                                         OnManualClock("FaultyLogWithoutFaults", true),
+                         testing::Values(OnManualClock(),
                                          LogSubject{.name = "SystemClock",
                                                     .make = [] { return MakeMemoryLog(); },
                                                     .lease = milliseconds(2000)}),
