@@ -124,22 +124,6 @@ TEST_F(ControllerStopTest, AStopReleasesADrain) {
 
 // --- Stop ---
 
-TEST_F(ControllerStopTest, StopLeavesWhatIsQueuedForTheNextStart) {
-  StartAndHold(Status::Ok());
-  Add("b");
-  Add("c");
-  EXPECT_TRUE(controller_->Stop(hours(1)).ok());
-  EXPECT_EQ(Shown(controller_->Counters()), "1 success");
-  Reopen();
-  std::vector<std::string> seen;
-  Start([&](const ReconcileContext& context) -> Result {
-    seen.push_back(context.key());
-    return {};
-  });
-  Drain();
-  EXPECT_THAT(seen, ElementsAre("b", "c"));
-}
-
 TEST_F(ControllerStopTest, AnInterruptedReconcileCountsNoFailureAndComesFirst) {
   StartAndHold(Status::ShuttingDown("interrupted"));
   Add("b");

@@ -317,17 +317,6 @@ TEST_F(MetricsTest, EveryAddThatAQuarantineHoldsIsCounted) {
   EXPECT_EQ(provider_->Count("wq_held_adds_total{name=q}"), 6u);
 }
 
-TEST_F(MetricsTest, OldestPendingAgeSeesAStarvingLane) {
-  AddTo("slow", kSlowLane);
-  clock_.Advance(seconds(5));
-  AddTo("fast", kFastLane);
-  clock_.Advance(seconds(1));
-  EXPECT_EQ(Gauge("wq_oldest_pending_age_seconds{name=q}"), 6);
-  EXPECT_EQ(Get(), "fast");
-  EXPECT_EQ(Get(), "slow");
-  EXPECT_EQ(Gauge("wq_oldest_pending_age_seconds{name=q}"), 0);
-}
-
 TEST_F(MetricsTest, CommitsAreMeasured) {
   const std::string mutations = "wq_commit_batch_mutations{store=dir}";
   const size_t before = provider_->Observed(mutations).size();
@@ -366,24 +355,6 @@ TEST_F(MetricsTest, GaugesAreGoneAfterClose) {
   EXPECT_EQ(Gauge(Depth("")), 1);
   Add("b");
   EXPECT_EQ(provider_->Count(kAdds), 2U);  // Its own keys, found again, are no Adds.
-}
-
-TEST_F(MetricsTest, TwoStoresShareAProvider) {
-  std::unique_ptr<Store> other;
-  StoreOptions options;
-  options.clock = &clock_;
-  options.metrics = provider_;
-  ASSERT_TRUE(Store::OpenInMemory(options, &other).ok());
-  Queue* queue = nullptr;
-  ASSERT_TRUE(other->OpenQueue("other", {}, &queue).ok());
-  ASSERT_TRUE(queue->Add("a").ok());
-  Add("a");
-  EXPECT_EQ(Gauge("workqueue_depth{controller=other,name=other,priority=}"), 1);
-  EXPECT_EQ(Gauge(Depth("0")), 1);
-  EXPECT_EQ(Gauge("wq_store_healthy{store=}"), 1);
-  other.reset();
-  EXPECT_EQ(provider_->Scrape().count("wq_store_healthy{store=}"), 0U);
-  EXPECT_EQ(Gauge(Depth("0")), 1);
 }
 
 TEST_F(MetricsTest, AProviderMayCallTheQueue) {

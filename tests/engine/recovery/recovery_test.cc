@@ -2,8 +2,11 @@
 // contradict each other see tests/corruption/row_rules_test.cc.)
 #include "engine/recovery/recovery.h"
 
+#include <string>
+
 #include <gtest/gtest.h>
 
+#include "engine/recovery/read_ahead.h"
 #include "engine/state/queue_state.h"
 #include "storage/records.h"
 #include "tests/support/failing_reader.h"
@@ -55,6 +58,21 @@ TEST_F(RecoveryTest, APauseOfAnOlderVersionEndsAtItsTime) {
   ASSERT_TRUE(RestoreQueue(older, kId, {.steady_us = 0, .wall_us = 1000}, &state).ok());
   EXPECT_EQ(state.NextDue(), kDayUs);
   EXPECT_TRUE(more.empty());
+}
+
+TEST_F(RecoveryTest, MayEndBeforeAllRecordsAreTaken) {
+  MutationBatch batch;
+  for (uint64_t i = 0; i < 20'000; ++i) {
+    storage::PutPending(kId, {.key = "k" + std::to_string(i), .sequence = 10 + i}, &batch);
+  }
+  ASSERT_TRUE(storage_.Write(batch, false).ok());
+  for (const int chunks : {0, 1, 2}) {
+    ReadAhead ahead(storage_, kId);
+    ReadAhead::Chunk chunk;
+    for (int i = 0; i < chunks; ++i) {
+      EXPECT_TRUE(ahead.Next(&chunk));
+    }
+  }
 }
 
 TEST_F(RecoveryTest, ANewQueueHasNoRecords) {

@@ -30,23 +30,6 @@ using testing::IsEmpty;
 
 using ReplicatedStoreTest = ReplicatedStoreFixture;
 
-TEST_F(ReplicatedStoreTest, AReplicaRefusesWhatTheOwnerDoesAndNamesTheOwner) {
-  Queue* queue = nullptr;
-  const std::unique_ptr<Store> owner = OpenOwner("a", &queue);
-  const std::unique_ptr<Store> replica = Open("b");
-  EXPECT_FALSE(replica->IsOwner());
-  EXPECT_EQ(replica->Epoch(), 0U);
-  ASSERT_TRUE(Eventually([&] { return replica->Replica().owner_name == "a"; }));
-  Queue* none = nullptr;
-  const Status s = replica->OpenQueue("pods", {}, &none);
-  EXPECT_EQ(s.code(), StatusCode::kNotOwner);
-  EXPECT_THAT(s.message(), HasSubstr("'a'"));
-  EXPECT_EQ(replica->Resign().code(), StatusCode::kNotOwner);
-  EXPECT_EQ(replica->Flush().code(), StatusCode::kNotOwner);
-  EXPECT_EQ(replica->WaitForLeadership(0us).code(), StatusCode::kTimedOut);
-  EXPECT_THAT(replica->QueueNames(), IsEmpty());
-}
-
 TEST_F(ReplicatedStoreTest, ATakeoverKeepsEverythingAndHandsOutWhatWasProcessingFirst) {
   Queue* queue = nullptr;
   const QueueOptions options = {

@@ -77,19 +77,6 @@ class NaiveDelays {
   DelayHeap heap_;
 };
 
-TEST(DelayHeap, GivesItsMemoryBack) {
-  NaiveDelays delays;
-  for (size_t i = 0; i < kManyDelays; ++i) {
-    delays.Push("key-" + std::to_string(i), static_cast<int64_t>(i * 7919 % kManyDelays));
-  }
-  const size_t most = delays.heap().capacity();
-  for (size_t i = 0; i < kManyDelays - 10; ++i) {
-    ASSERT_TRUE(delays.Fire(static_cast<int64_t>(i)));
-  }
-  EXPECT_LT(delays.heap().capacity(), most / 16);
-  EXPECT_EQ(delays.heap().size(), 10U);
-}
-
 TEST(DelayHeap, GivesEntriesByTimeThenInTheOrderOfPushHoweverManyAreDueAtOnce) {
   std::mt19937_64 random(DelaySeed());
   for (const int64_t distinct_times : {1, 100, 1'000'000}) {

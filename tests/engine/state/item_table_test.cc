@@ -1,6 +1,8 @@
 #include "engine/state/item_table.h"
 #include "tests/support/environment.h"
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <random>
@@ -93,19 +95,60 @@ TEST(ItemTable, HoldsWhatASetHolds) {
   }
 }
 
-TEST(ItemTable, GivesItsMemoryBack) {
+// --- Walks ---
+
+// What is left after a part of a walk is spread evenly, too: so erasing in the order of a walk
+// leaves no long runs of used places when the table shrinks.
+TEST(ItemTable, EachPartOfAWalkIsSpreadOverAllHashes) {
+  constexpr size_t kKeys = 200'000;
+  constexpr size_t kParts = 16;
+  constexpr double kEach = 200'000.0 / 16 / 16;
   ItemTable table;
-  std::vector<Item*> items;
-  for (size_t i = 0; i < kMany; ++i) {
-    items.push_back(table.FindOrInsert("key-" + std::to_string(i)));
+  for (size_t i = 0; i < kKeys; ++i) {
+    table.FindOrInsert(std::to_string(i));
   }
-  const size_t most = table.capacity();
-  for (size_t i = 0; i < kMany - 10; ++i) {
-    table.Erase(items[i]);
+  std::vector<uint32_t> hashes;
+  for (uint64_t from = 0; from < ItemTable::kWalkEnd;) {
+    from = table.ForEachFrom(from, 1024, SIZE_MAX,
+                             [&](const Item& item) { hashes.push_back(item.hash); });
   }
-  EXPECT_LT(table.capacity(), most / 16);
-  EXPECT_EQ(table.Find("key-" + std::to_string(kMany - 1)), items[kMany - 1]);
+  ASSERT_EQ(hashes.size(), kKeys);
+  for (size_t part = 0; part < kParts; ++part) {
+    std::array<size_t, kParts> visited{};
+    for (size_t i = part * kKeys / kParts; i < (part + 1) * kKeys / kParts; ++i) {
+      ++visited[hashes[i] >> 28];
+    }
+    for (const size_t count : visited) {
+      EXPECT_NEAR(static_cast<double>(count), kEach, 200) << "part " << part;
+    }
+  }
 }
+
+TEST(ItemTable, LongKeysEndAStepEarly) {
+  ItemTable table;
+  for (size_t i = 0; i < 1000; ++i) {
+    table.FindOrInsert(std::to_string(i) + std::string(60'000, 'x'));
+  }
+  size_t most = 0;
+  for (uint64_t from = 0; from < ItemTable::kWalkEnd;) {
+    size_t bytes = 0;
+    from = table.ForEachFrom(from, 1024, 256 << 10,
+                             [&](const Item& item) { bytes += item.key().size(); });
+    most = std::max(most, bytes);
+  }
+  EXPECT_LT(most, size_t{2} << 20);  // With those behind their home places.
+}
+
+#ifdef WQ_ADDRESS_SANITIZER
+TEST(ItemTableDeathTest, AUseOfAnErasedItemIsReported) {
+  ItemTable table;
+  table.FindOrInsert("kept");
+  Item* const item = table.FindOrInsert("erased");
+  table.Erase(item);
+  volatile uint64_t* const sequence = &item->sequence;
+  EXPECT_DEATH(static_cast<void>(*sequence), "use-after-poison");
+}
+#endif  // WQ_ADDRESS_SANITIZER
 
 }  // namespace
 }  // namespace wq

@@ -79,13 +79,16 @@ TEST_F(QueueStateTest, ALongErrorIsCutBetweenCharacters) {
   EXPECT_EQ(record.last_error, error);
 }
 
-TEST_F(QueueStateTest, OrderSurvivesACrashOverManyBlocksOfSequences) {
+TEST_F(QueueStateTest, ManyRecordsOfEachKindSurviveACrashInTheirOrder) {
   const auto key = [](size_t i) { return "key-" + std::to_string(i * 7919 % 100000); };
   const size_t n = 3 * storage::kSequencesPerBlock;
   for (size_t i = 0; i < n; ++i) {
     Add(key(i));
+    Fail("delayed " + key(i), static_cast<int64_t>(i + 1) * kSecond, key(i));
+    Do([&](QueueState& s) { return s.Quarantine("bad " + key(i), key(i), now), 0; });
   }
   Crash();
+  EXPECT_EQ(RowsThatDiffer(), 0U);
   for (size_t i = 0; i < n; ++i) {
     ASSERT_EQ(Get(), key(i)) << i;
   }
