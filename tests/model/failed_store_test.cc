@@ -5,19 +5,14 @@
 // WQ_SEED picks the seed (a failing run prints its own), WQ_FAILED_STORE_CALLS how
 // many calls.
 
-#include <functional>
+#include <array>
 #include <iostream>
-#include <memory>
 #include <random>
 #include <string>
-#include <utility>
-#include <vector>
 
 #include <gtest/gtest.h>
 
-#include "engine/store/store_impl.h"
 #include "tests/model/call_source.h"
-#include "tests/model/image.h"
 #include "tests/model/real_queue.h"
 #include "tests/support/environment.h"
 #include "tests/support/memory_storage.h"
@@ -27,58 +22,14 @@ namespace {
 
 using support::FromEnvironment;
 
-// A queue on a disk of maps, which the test can make fail.
-class FallibleQueue {
- public:
-  explicit FallibleQueue(const QueueOptions& options) : queue_(options, &clock_) { Open(); }
+// Only calls write.
+const support::Buffers kCallsWrite{.flush_interval_ms = 3'600'000};
 
-  std::string Do(const Call& call) { return queue_.Do(call); }
-  Status Flush() { return queue_.queue()->Flush(Durability::kProcess); }
-  Store* store() { return store_.get(); }
-
-  void OnDisk(const std::function<void(storage::MemoryDisk::State&)>& change) {
-    const MutexLock lock(disk_->mu);
-    change(disk_->state);
-  }
-  std::string Records() const {
-    Image image;
-    const Status s = ReadImage(storage::MemoryStorage(disk_), "q", &image);
-    return s.ok() ? image.ToString() : s.ToString();
-  }
-  auto Bytes() {
-    const MutexLock lock(disk_->mu);
-    return disk_->state.families;
-  }
-  void Crash() {
-    OnDisk([](auto& disk) {
-      disk.fail_after = 0;
-      disk.apply_failed = false;
-    });
-    queue_.Drop();
-    store_.reset();
-    OnDisk([](auto& disk) { disk.fail_after = UINT64_MAX; });
-    Open();
-  }
-
- private:
-  void Open() {
-    StoreOptions options;
-    options.clock = &clock_;
-    // Only calls write, and only Recover makes attempts.
-    options.flush_interval = std::chrono::hours(1);
-    options.recovery_backoff_min = std::chrono::hours(1);
-    Status s =
-        Store::Impl::Open(options, "", std::make_unique<storage::MemoryStorage>(disk_), &store_);
-    ASSERT_TRUE(s.ok()) << s.message();
-    s = queue_.Open(store_.get(), "q", Durability::kProcess);
-    ASSERT_TRUE(s.ok()) << s.message();
-  }
-
-  ManualClock clock_{{.steady_us = 0, .wall_us = kStartWallUs}};
-  std::shared_ptr<storage::MemoryDisk> disk_ = std::make_shared<storage::MemoryDisk>();
-  std::unique_ptr<Store> store_;
-  RealQueue queue_;
-};
+auto BytesOf(const MapQueue& queue) {
+  std::array<storage::MemoryDisk::Records, storage::kFamilyCount> families;
+  queue.OnDisk([&families](auto& disk) { families = disk.families; });
+  return families;
+}
 
 // A queue whose disk fails, and its twin, whose disk does not. Both get the same calls.
 class Twins {
@@ -89,8 +40,8 @@ class Twins {
         // Not fewer lanes: a recovery writes the lanes of memory, a reopening leaves those of rows
         // that it does not move.
         source_(options, seed, {.batch_keys = 1000, .reopens = true, .changes_many = true}),
-        failing_(options),
-        twin_(options) {}
+        failing_(options, kCallsWrite),
+        twin_(options, kCallsWrite) {}
 
   // What the present calls are like.
   std::string ToString() const { return source_.ToString(); }
@@ -123,9 +74,9 @@ class Twins {
   }
 
   void Compare() {
-    ASSERT_TRUE(failing_.Flush().ok());
-    ASSERT_TRUE(twin_.Flush().ok());
-    ASSERT_EQ(failing_.Records(), twin_.Records());
+    ASSERT_TRUE(failing_.queue()->Flush(Durability::kProcess).ok());
+    ASSERT_TRUE(twin_.queue()->Flush(Durability::kProcess).ok());
+    ASSERT_EQ(RecordsOf(failing_), RecordsOf(twin_));
   }
   void CompareAtTheEnd() {
     if (!healthy_) {
@@ -136,8 +87,8 @@ class Twins {
     // Byte for byte, except for pending keys, whose times may differ: the record of a key that was
     // added while it was processing has the earlier time, but a record that the recovery writes
     // has the later time.
-    auto failing = failing_.Bytes();
-    auto twin = twin_.Bytes();
+    auto failing = BytesOf(failing_);
+    auto twin = BytesOf(twin_);
     for (auto* bytes : {&failing, &twin}) {
       (*bytes)[static_cast<size_t>(storage::Family::kDirty)].clear();
       (*bytes)[static_cast<size_t>(storage::Family::kLanes)].clear();
@@ -149,6 +100,7 @@ class Twins {
 
  private:
   uint64_t Below(uint64_t n) { return random_() % n; }
+  static std::string RecordsOf(const MapQueue& queue) { return queue.Records().ToString(); }
   // Every call waits for the disk, so that both disks get the same writes.
   Call NextCall() {
     Call call = source_.Next();
@@ -181,30 +133,30 @@ class Twins {
       Compare();
       return;
     }
-    const std::string before = twin_.Records();
+    const std::string before = RecordsOf(twin_);
     const std::string expected = twin_.Do(call);
     const std::string result = failing_.Do(call);
     const bool failed_now = healthy_ && !failing_.store()->Health().ok();
     if (failed_now) {
       healthy_ = false;
-      records_ = failing_.Records();
+      records_ = RecordsOf(failing_);
       // The disk has the whole effect of the call that failed, or none.
-      ASSERT_TRUE(records_ == before || records_ == twin_.Records()) << call.ToString();
+      ASSERT_TRUE(records_ == before || records_ == RecordsOf(twin_)) << call.ToString();
     }
     if (healthy_) {
       ASSERT_EQ(result, expected) << call.ToString();
     } else {
       // A call that needs no write, as it is refused or already on disk, has its usual result.
       ASSERT_TRUE(result == expected || result == "NotDurable") << call.ToString() << " " << result;
-      ASSERT_EQ(failing_.Records(), records_) << call.ToString();
+      ASSERT_EQ(RecordsOf(failing_), records_) << call.ToString();
     }
   }
 
   const QueueOptions options_;
   std::mt19937_64 random_;
   CallSource source_;
-  FallibleQueue failing_;
-  FallibleQueue twin_;
+  MapQueue failing_;
+  MapQueue twin_;
   bool healthy_ = true;
   std::string records_;  // While failed: those on the disk.
   uint64_t recoveries_ = 0;

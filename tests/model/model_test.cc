@@ -1,12 +1,11 @@
 // Compares the queue with the model: both get the same calls, and the results and the states must
 // be equal.
 //
-// WQ_SEED picks the seed (a failing run prints its own), WQ_MODEL_CALLS how many calls,
-// WQ_MODEL_DRAWS for how many draws of options, the seeds of which follow on it.
+// Every 2500 calls have options of their own, drawn from a seed that follows on WQ_SEED (a failing
+// run prints its own); WQ_MODEL_CALLS is how many calls.
 
 #include <array>
 #include <chrono>
-#include <cstdlib>
 #include <deque>
 #include <iostream>
 #include <random>
@@ -25,7 +24,6 @@
 namespace wq::model {
 namespace {
 
-using namespace std::chrono_literals;
 using std::chrono::milliseconds;
 using support::FromEnvironment;
 using support::Packed;
@@ -74,109 +72,14 @@ void CompareCalls(const QueueOptions& options, const CallSource::Bounds& bounds,
   EXPECT_EQ(queue.Dump(), model.Dump());
 }
 
-// The options that change the semantics: every order policy, and others.
-struct Rules {
-  const char* name;
-  QueueOptions options;
-};
-
-void PrintTo(const Rules& rules, std::ostream* out) { *out << rules.name; }
-
-std::vector<Rules> AllRules() {
-  return {
-      {"Fifo", {}},
-      {"TwoLanes", {.order = Order::kTwoLanes}},
-      {"TwoLanesBounded", {.order = Order::kTwoLanes, .starvation_bound = 3}},
-      {"Lanes", {.order = Order::kLanes, .lanes = {2, 1, -1, -2}, .max_requeues = 2}},
-      {"Priorities", {.order = Order::kPriorities, .re_add = ReAdd::kRaisesLane}},
-      {"PrioritiesBounded",
-       {.order = Order::kPriorities,
-        .starvation_bound = 2,
-        .max_requeues = 1,
-        .quarantined_add = QuarantinedAdd::kRelease}},
-      {"MergeDelays", {.order = Order::kTwoLanes, .max_requeues = 3, .merge_delays = true}},
-      {"PrioritiesMergeDelays",
-       {.order = Order::kPriorities, .re_add = ReAdd::kRaisesLane, .merge_delays = true}},
-      {"Fair", {.order = Order::kFair, .max_requeues = 3}},
-      {"Shards", {.order = Order::kTwoLanes, .shards = 3}},
-      {"FairShards",
-       {.order = Order::kFair,
-        .shards = 2,
-        .max_requeues = 2,
-        .quarantined_add = QuarantinedAdd::kRelease}},
-      {"Debounce", {.order = Order::kTwoLanes, .max_requeues = 2, .debounce = {1s, 3s}}},
-      {"DebounceMergeDelays",
-       {.order = Order::kPriorities,
-        .re_add = ReAdd::kRaisesLane,
-        .quarantined_add = QuarantinedAdd::kRelease,
-        .debounce = {2s, 3s},
-        .merge_delays = true}},
-      {"Full",
-       {.order = Order::kTwoLanes,
-        .max_requeues = 1,
-        .quarantined_add = QuarantinedAdd::kRelease,
-        .max_pending = 4,
-        .when_full = WhenFull::kRefuse}},
-      {"Limits",
-       {.order = Order::kTwoLanes,
-        .group_limits = {.max_processing = 1},
-        .limits = {.max_processing = 4}}},
-      {"LimitsByRate",
-       {.order = Order::kPriorities,
-        .starvation_bound = 3,
-        .group_limits = {.rate = {.per_second = 1, .burst = 2}},
-        .limits = {.rate = {.per_second = 1, .burst = 4}}}},
-      {"LimitsSetLater", {.order = Order::kTwoLanes, .limits = {.rate = {.burst = 2}}}},
-      {"FairLanesLimits",
-       {.order = Order::kFair, .lanes = {2, 1, -1, -2}, .group_limits = {.max_processing = 2}}},
-      {"FairShardsLimits",
-       {.order = Order::kFair,
-        .group_limits = {.rate = {.per_second = 1}},
-        .shards = 2,
-        .merge_delays = true}},
-      {"Resync", {.order = Order::kTwoLanes, .max_requeues = 2, .resync = {4s, 0.25}}},
-      {"ResyncDebounceMergeDelays",
-       {.order = Order::kPriorities,
-        .re_add = ReAdd::kRaisesLane,
-        .debounce = {1s, 2s},
-        .resync = {2s, 0.5},
-        .merge_delays = true}},
-      {"StuckShards", {.order = Order::kTwoLanes, .shards = 2, .stuck_after = 2s}},
-  };
-}
-
-class ModelTest : public ::testing::TestWithParam<Rules> {};
-
-TEST_P(ModelTest, RandomCallsAgreeOverCrashesAndClockJumps) {
-  const uint64_t seed = support::Seed();
-  const uint64_t calls = FromEnvironment("WQ_MODEL_CALLS", 500'000) / AllRules().size();
-  std::cout << "replay with WQ_SEED=" << seed << "\n";
-  std::mt19937_64 random(seed);
-  QueueOptions options = GetParam().options;
-  options.max_key_bytes =
-      support::DrawOne(&random, std::array<size_t, 4>{64, 4096, 4096, kMaxKeyBytes});
-  Totals totals;
-  CompareCalls(options, {.reopens = true, .fewer_lanes = true, .changes_many = true}, calls,
-               &random, &totals);
-  std::cout << "total: " << calls << " calls compared, " << totals.crashes << " crashes, "
-            << totals.reopenings << " reopenings\n";
-  // A run with few hand-outs or crashes would prove little.
-  EXPECT_GE(totals.handed_out, totals.drawn / 200);
-  EXPECT_GE(totals.put_back, totals.drawn / 2000);
-  EXPECT_GE(totals.crashes, totals.drawn / 5000);
-}
-
-INSTANTIATE_TEST_SUITE_P(Rules, ModelTest, ::testing::ValuesIn(AllRules()),
-                         [](const auto& info) { return std::string(info.param.name); });
-
-// --- Options that are drawn: any of them may meet any other ---
-
+// Options that change the semantics: any of them may meet any other.
 class OptionsDraw {
  public:
   explicit OptionsDraw(std::mt19937_64* random) : random_(random) {}
 
   QueueOptions Next() {
-    options_ = {.max_key_bytes = 64};
+    constexpr std::array<size_t, 4> kKeyBytes = {64, 64, 4096, kMaxKeyBytes};
+    options_ = {.max_key_bytes = support::DrawOne(random_, kKeyBytes)};
     Order();
     Limits();
     Failures();
@@ -232,20 +135,37 @@ class OptionsDraw {
   QueueOptions options_;
 };
 
-TEST(DrawnOptions, AnyOptionsTogetherAgreeWithTheModel) {
+// A part of the draws, so that two processes can share them.
+class ModelTest : public ::testing::TestWithParam<uint64_t> {};
+constexpr uint64_t kParts = 10;
+
+TEST_P(ModelTest, RandomCallsAgreeOverCrashesAndClockJumps) {
+  constexpr uint64_t kCalls = 2500;  // Of each draw.
   const uint64_t seed = support::Seed();
-  const uint64_t draws = FromEnvironment("WQ_MODEL_DRAWS", 40);
+  const uint64_t draws = FromEnvironment("WQ_MODEL_CALLS", 500'000) / kCalls;
   std::cout << "replay with WQ_SEED=" << seed << "\n";
   Totals totals;
-  for (uint64_t draw = 0; draw < draws && !testing::Test::HasFailure(); ++draw) {
-    SCOPED_TRACE("WQ_MODEL_DRAWS=1 WQ_SEED=" + std::to_string(seed + draw));
+  for (uint64_t draw = GetParam(); draw < draws && !HasFailure(); draw += kParts) {
+    SCOPED_TRACE("WQ_MODEL_CALLS=" + std::to_string(kCalls) +
+                 " WQ_SEED=" + std::to_string(seed + draw));
     std::mt19937_64 random(seed + draw);
     const QueueOptions options = OptionsDraw(&random).Next();
-    CompareCalls(options, {.batch_keys = 50, .reopens = true}, 2500, &random, &totals);
+    // Few batches are long: the model is slow.
+    const size_t batch_keys = random() % 16 == 0 ? 10'000 : 50;
+    CompareCalls(
+        options,
+        {.batch_keys = batch_keys, .reopens = true, .fewer_lanes = true, .changes_many = true},
+        kCalls, &random, &totals);
   }
   std::cout << "total: " << totals.drawn << " calls compared, " << totals.crashes << " crashes, "
-            << draws << " draws\n";
+            << totals.reopenings << " reopenings\n";
+  // A run with few hand-outs or crashes would prove little.
+  EXPECT_GE(totals.handed_out, totals.drawn / 200);
+  EXPECT_GE(totals.put_back, totals.drawn / 2000);
+  EXPECT_GE(totals.crashes, totals.drawn / 5000);
 }
+
+INSTANTIATE_TEST_SUITE_P(Part, ModelTest, ::testing::Range<uint64_t>(0, kParts));
 
 }  // namespace
 }  // namespace wq::model

@@ -227,6 +227,7 @@ void MapQueue::Open() {
   StoreOptions options;
   options.clock = &clock_;
   buffers_.ApplyTo(&options);
+  options.recovery_backoff_min = std::chrono::hours(1);  // Only Recover makes an attempt.
   Status s =
       Store::Impl::Open(options, "", std::make_unique<storage::MemoryStorage>(disk_), &store_);
   WQ_CHECK(s.ok(), s.message().c_str());
@@ -240,21 +241,31 @@ std::string MapQueue::Do(const Call& call) {
   }
   // The effects of earlier calls are on disk; nothing is written after this.
   const Status s = queue_.queue()->Flush(Durability::kProcess);
-  const auto fail_after = [this](uint64_t writes) {
-    const MutexLock lock(disk_->mu);
-    disk_->state.fail_after = writes;
-  };
-  fail_after(0);
+  Crash();
+  return ResultOf(s);
+}
+
+void MapQueue::Crash() {
+  OnDisk([](DiskState& disk) {
+    disk.fail_after = 0;
+    disk.apply_failed = false;
+  });
   queue_.Drop();
   store_.reset();
-  fail_after(UINT64_MAX);
+  OnDisk([](DiskState& disk) { disk.fail_after = UINT64_MAX; });
   Open();
-  return ResultOf(s);
+}
+
+Image MapQueue::Records() const {
+  Image image;
+  const Status s = ReadImage(storage::MemoryStorage(disk_), "q", &image);
+  WQ_CHECK(s.ok(), s.message().c_str());
+  return image;
 }
 
 std::string MapQueue::Dump() {
   Queue* queue = queue_.queue();
-  Status s = queue->Flush(Durability::kProcess);
+  const Status s = queue->Flush(Durability::kProcess);
   WQ_CHECK(s.ok(), "the disk of maps does not fail");
   const QueueCounts counts = queue->Counts();
   std::string text;
@@ -262,10 +273,7 @@ std::string MapQueue::Dump() {
                              counts.quarantined, counts.stuck, counts.held_back}) {
     text += std::to_string(count) + " ";
   }
-  const storage::MemoryStorage disk(disk_);
-  Image image;
-  s = ReadImage(disk, "q", &image);
-  WQ_CHECK(s.ok(), s.message().c_str());
+  const Image image = Records();
   for (const auto& [key, failures] : image.failing) {
     WQ_CHECK(queue->NumRequeues(key) == failures, "memory and disk count failures differently");
   }

@@ -2,12 +2,14 @@
 // disk of maps, which outlives its crashes.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "engine/store/store_impl.h"
 #include "tests/model/call.h"
+#include "tests/model/image.h"
 #include "tests/support/memory_storage.h"
 #include "wq/clock.h"
 #include "wq/limiter.h"
@@ -66,6 +68,8 @@ class RealQueue {
 
 class MapQueue {
  public:
+  using DiskState = storage::MemoryDisk::State;
+
   explicit MapQueue(const QueueOptions& options, const support::Buffers& buffers = {})
       : buffers_(buffers), queue_(options, &clock_) {
     Open();
@@ -73,6 +77,16 @@ class MapQueue {
 
   std::string Do(const Call& call);
   std::string Dump();
+
+  // Loses what is in memory, without another write.
+  void Crash();
+  void OnDisk(const std::function<void(DiskState&)>& change) const {
+    const MutexLock lock(disk_->mu);
+    change(disk_->state);
+  }
+  Image Records() const;
+  Store* store() { return store_.get(); }
+  Queue* queue() { return queue_.queue(); }
 
  private:
   void Open();

@@ -19,7 +19,7 @@ parts=(
   'c/c_tests *'
   'storage_tests ProcessLog*:SingleStep*:ReplicatedStorage*:LocalReplica*:Checkpoint*'
   'replication_tests SimulationTest* WQ_SEED=1 WQ_SIM_SCHEDULES=4000'
-  'model_tests Rules/ModelTest* WQ_SEED=1 WQ_MODEL_CALLS=40000'
+  'model_tests *ModelTest* WQ_SEED=1 WQ_MODEL_CALLS=100000'
   'model_tests *FailedStore* WQ_SEED=1 WQ_FAILED_STORE_CALLS=2000'
   'engine_tests Queue*:*Scenario*:Limits*:Restore*:Journal*:OpenBatch*:FailedStore*:Shard*:Tokens*:LeaseKeeper*:HandOut*:Resync*'
   'crash_tests *Kill* WQ_SEED=2 WQ_KILL_ROUNDS=30'

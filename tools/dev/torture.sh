@@ -29,8 +29,7 @@ upto() { echo $(($2 * $3 < $1 ? $2 * $3 : $1)); }
 # repeated until the part's time is over. It prints lines "total: 12 kills, 34 calls". The mutants
 # ignore SECONDS.
 torture_model() {
-  WQ_SEED=$1 WQ_MODEL_CALLS=$(upto 3000000 "$2" 20000) \
-    WQ_MODEL_DRAWS=$(upto 1000 "$2" 5) gtest model_tests --gtest_filter='Rules/*:Drawn*'
+  WQ_SEED=$1 WQ_MODEL_CALLS=$(upto 3000000 "$2" 20000) gtest model_tests
 }
 torture_kill() {
   WQ_SEED=$1 WQ_KILL_ROUNDS=${WQ_KILL_ROUNDS:-$(upto 500 "$2" 5)} gtest crash_tests --gtest_filter=-SoakTest.*
