@@ -29,7 +29,6 @@ constexpr int kSteps = 80;
 Simulation::Simulation(uint64_t seed)
     : random_(seed),
       log_(std::make_shared<storage::MemoryLog>(&clock_)),
-      late_(std::make_shared<LateLog>(log_, seed)),
       oracle_(log_.get()),
       large_(OneIn(4)),
       long_keys_(OneIn(16)),
@@ -43,7 +42,7 @@ Simulation::Simulation(uint64_t seed)
   for (size_t i = 0; i < nodes_.size(); ++i) {
     Node& node = nodes_[i];
     node.name = std::string(1, static_cast<char>('a' + i));
-    node.link = std::make_shared<FaultyLog>(late_);
+    node.link = std::make_shared<FaultyLog>(log_);
     node.link->SetHook([this](std::string_view call) { return FaultOf(call); });
     node.disk = std::make_shared<MemoryDisk>();
     node.base = std::make_unique<MemoryStorage>(node.disk);
@@ -82,7 +81,7 @@ void Simulation::Step() {
   if (step < 8) {
     PassTime();
   } else if (step < 16) {
-    late_->Replay();
+    Replay();
   } else if (step < 20) {
     Crash(node);
   } else if (step < 22) {
@@ -91,7 +90,7 @@ void Simulation::Step() {
     node->paused = !node->paused;
   } else if (node->owner != nullptr && !node->paused) {
     if (!node->in_flight.empty()) {
-      if (OneIn(4)) late_->Replay();
+      if (OneIn(4)) Replay();
       Reopen(node);
     } else if (step < 40) {
       Maintain(node);

@@ -24,7 +24,6 @@
 #include "storage/local_replica.h"
 #include "storage/replicated_storage.h"
 #include "storage/replication/memory_log.h"
-#include "tests/replication/late_log.h"
 #include "tests/replication/log_oracle.h"
 #include "tests/support/faulty_log.h"
 #include "tests/support/memory_storage.h"
@@ -95,6 +94,8 @@ class Simulation {
   void NoteOwner(const Node& node);
   std::string Key();
   std::string Batch(storage::MutationBatch* batch);
+  // A request of some node, an owner's of now or once, comes again.
+  void Replay() { nodes_[Random(nodes_.size())].link->Replay(random_()); }
   void FailDiskSoon(Node* node);
   void HealDisk(Node* node);
   support::FaultyLog::Fault FaultOf(std::string_view call);
@@ -107,7 +108,6 @@ class Simulation {
   std::mt19937_64 random_;
   ManualClock clock_;
   const std::shared_ptr<storage::MemoryLog> log_;
-  const std::shared_ptr<LateLog> late_;
   LogOracle oracle_;
   const bool large_;         // Some groups have several entries.
   const bool long_keys_;     // Some rows have keys of up to 64 KiB.

@@ -99,11 +99,11 @@ void Simulation::CompareAtTheEnd() {
   ending_ = true;
   for (Node& node : nodes_) {
     node.link->SetHook([](std::string_view) { return FaultyLog::Fault::kNone; });
-    if (OneIn(2)) late_->Replay();
+    if (OneIn(2)) Replay();
     Start(&node);
   }
   clock_.Advance(2 * kLease);
-  late_->Replay();
+  Replay();
   Check();
   oracle_.LookAgain();
   // Every copy gets there; the second time with what a checkpoint of the new owner makes possible.

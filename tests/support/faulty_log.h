@@ -8,6 +8,7 @@
 //   });
 //   link->FailNext(2, FaultyLog::Fault::kBefore);
 //   link->Cut(true);  // Until Cut(false) no call reaches the log, and no event the followers.
+//   link->Replay(random());
 //
 // Thread-safe. Lifetime: its followers must not outlive it.
 #pragma once
@@ -15,6 +16,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <random>
 #include <set>
 #include <string>
 #include <string_view>
@@ -58,6 +60,18 @@ class FaultyLog final : public ReplicatedLog {
     for (LogFollower* follower : followers_) follower->Interrupt();
   }
 
+  // Sends one of the owner's last changes that have reached the log again, as a packet that was
+  // delayed; the answer is lost. `number` chooses it. It may come more than twice.
+  void Replay(uint64_t number) {
+    std::function<void()> request;
+    {
+      const MutexLock lock(mu_);
+      if (requests_.empty()) return;
+      request = requests_[number % requests_.size()];
+    }
+    request();
+  }
+
   std::string Name() const override { return log_->Name(); }
   Status Claim(std::string* uuid) override {
     std::string claimed = *uuid;
@@ -88,24 +102,31 @@ class FaultyLog final : public ReplicatedLog {
   }
   Status Renew(LogLease* owned) override {
     LogLease renewed = *owned;
-    Status s = Change("Renew", [&] { return log_->Renew(&renewed); });
+    Status s = Change("Renew", [&] {
+      Keep([this, copy = *owned]() mutable { static_cast<void>(log_->Renew(&copy)); });
+      return log_->Renew(&renewed);
+    });
     if (s.ok()) *owned = renewed;
     return s;
   }
   Status Release(const LogLease& owned) override {
-    return Change("Release", [&] { return log_->Release(owned); });
+    return Repeatable("Release", [this, owned] { return log_->Release(owned); });
   }
   Status SetSuccessor(std::string_view name) override {
     return Change("SetSuccessor", [&] { return log_->SetSuccessor(name); });
   }
   Status Append(uint64_t epoch, LogSequence sequence, std::string_view bytes) override {
-    return Change("Append", [&] { return log_->Append(epoch, sequence, bytes); });
+    return Repeatable("Append", [this, epoch, sequence, copy = std::string(bytes)] {
+      return log_->Append(epoch, sequence, copy);
+    });
   }
   Status EraseFrom(uint64_t epoch, LogSequence sequence) override {
-    return Change("EraseFrom", [&] { return log_->EraseFrom(epoch, sequence); });
+    return Repeatable("EraseFrom",
+                      [this, epoch, sequence] { return log_->EraseFrom(epoch, sequence); });
   }
   Status Truncate(uint64_t epoch, LogSequence sequence) override {
-    return Change("Truncate", [&] { return log_->Truncate(epoch, sequence); });
+    return Repeatable("Truncate",
+                      [this, epoch, sequence] { return log_->Truncate(epoch, sequence); });
   }
   Status Read(LogSequence sequence, size_t max_bytes, std::vector<LogEntry>* entries) override {
     return Ask("Read", [&] { return log_->Read(sequence, max_bytes, entries); });
@@ -115,11 +136,15 @@ class FaultyLog final : public ReplicatedLog {
   }
   Status PutCheckpointPart(uint64_t epoch, std::string_view id, uint64_t index,
                            std::string_view bytes) override {
-    return Change("PutCheckpointPart",
-                  [&] { return log_->PutCheckpointPart(epoch, id, index, bytes); });
+    return Repeatable("PutCheckpointPart",
+                      [this, epoch, id_copy = std::string(id), index, copy = std::string(bytes)] {
+                        return log_->PutCheckpointPart(epoch, id_copy, index, copy);
+                      });
   }
   Status CommitCheckpoint(uint64_t epoch, const LogCheckpoint& checkpoint) override {
-    return Change("CommitCheckpoint", [&] { return log_->CommitCheckpoint(epoch, checkpoint); });
+    return Repeatable("CommitCheckpoint", [this, epoch, checkpoint] {
+      return log_->CommitCheckpoint(epoch, checkpoint);
+    });
   }
   Status ReadCheckpointPart(std::string_view id, uint64_t index, std::string* bytes) override {
     return Ask("ReadCheckpointPart", [&] { return log_->ReadCheckpointPart(id, index, bytes); });
@@ -196,6 +221,23 @@ class FaultyLog final : public ReplicatedLog {
   Status Change(std::string_view name, const Call& call) {
     return Run(name, FaultOf(name, true), call);
   }
+  // A change that is kept for Replay.
+  template <typename Call>
+  Status Repeatable(std::string_view name, const Call& call) {
+    return Change(name, [&] {
+      Keep([call] { static_cast<void>(call()); });
+      return call();
+    });
+  }
+  void Keep(std::function<void()> request) {
+    constexpr size_t kKept = 16;  // Of more a random one makes way.
+    const MutexLock lock(mu_);
+    if (requests_.size() == kKept) {
+      requests_[random_() % kKept] = std::move(request);
+    } else {
+      requests_.push_back(std::move(request));
+    }
+  }
   template <typename Call>
   Status Ask(std::string_view name, const Call& call) {
     const Fault fault = FaultOf(name, false);
@@ -208,6 +250,8 @@ class FaultyLog final : public ReplicatedLog {
   uint64_t failing_ WQ_GUARDED_BY(mu_) = 0;  // How many more calls have fault_.
   Fault fault_ WQ_GUARDED_BY(mu_) = Fault::kNone;
   bool cut_ WQ_GUARDED_BY(mu_) = false;
+  std::vector<std::function<void()>> requests_ WQ_GUARDED_BY(mu_);
+  std::minstd_rand random_ WQ_GUARDED_BY(mu_);
   std::set<LogFollower*> followers_ WQ_GUARDED_BY(mu_);  // Of the log.
 };
 
