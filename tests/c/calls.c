@@ -280,23 +280,16 @@ static void count_ready(void* arg) {
 static void readiness(wq_queue queue) {
   wq_bytes key = WQ_NO_BYTES;
   int fd = -1;
-  uint64_t notifications = 0;
-  struct pollfd readable;
+  struct pollfd readable = {.events = POLLIN};
   ready_calls = 0;
   OK(wq_queue_ready_fd(queue, &fd, &error));
   EXPECT(wq_queue_get(queue, 0, &key, &error) == WQ_TIMED_OUT);
   OK(add(queue, "r"));
-  OK(add(queue, "s"));  // One notification for both.
   readable.fd = fd;
-  readable.events = POLLIN;
   EXPECT(poll(&readable, 1, 0) == 1);
-  EXPECT(read(fd, &notifications, sizeof notifications) == (ssize_t)sizeof notifications &&
-         notifications == 1);
   EXPECT(ready_calls == 1);
   OK(wq_queue_get(queue, 0, &key, &error));
   OK(done(queue, "r"));
-  OK(wq_queue_get(queue, 0, &key, &error));
-  OK(done(queue, "s"));
   wq_bytes_free(&key);
   close(fd);
 }
@@ -334,29 +327,16 @@ static void closing(wq_store store) {
   wq_queue queue = WQ_NO_QUEUE;
   wq_queue again = WQ_NO_QUEUE;
   wq_queue found = WQ_NO_QUEUE;
-  wq_queue_options options = {.size = sizeof options};
-  wq_bytes key = WQ_NO_BYTES;
-  OK(wq_store_open_queue(store, "closing", &options, &queue, &error));
-  OK(add(queue, "held"));
-  OK(add(queue, "queued"));
-  OK(wq_queue_get(queue, 0, &key, &error));
+  OK(wq_store_open_queue(store, "closing", NULL, &queue, &error));
   OK(wq_queue_close(queue, &error));
   OK(wq_queue_close(queue, &error));
   EXPECT(add(queue, "x") == WQ_SHUTTING_DOWN);
   EXPECT(wq_store_find_queue(store, "closing", &found, &error) == WQ_NOT_FOUND);
-  OK(wq_store_open_queue(store, "closing", &options, &again, &error));
+  OK(wq_store_open_queue(store, "closing", NULL, &again, &error));
+  OK(wq_queue_close(queue, &error));  // Not the queue that is open now.
   OK(wq_store_find_queue(store, "closing", &found, &error));
   EXPECT(found.handle == again.handle && found.handle != queue.handle);
-  EXPECT(done(queue, "held") == WQ_SHUTTING_DOWN);
-  OK(wq_queue_get(again, 0, &key, &error));
-  EXPECT(is(&key, "held"));
-  OK(wq_queue_get(again, 0, &key, &error));
-  EXPECT(is(&key, "queued"));
-  OK(wq_queue_close(queue, &error));  // Not the queue that is open now.
-  OK(done(again, "held"));
-  OK(done(again, "queued"));
   OK(wq_queue_close(again, &error));
-  wq_bytes_free(&key);
 }
 
 static void shutting_down(wq_store store, wq_queue queue) {

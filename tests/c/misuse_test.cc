@@ -1,5 +1,9 @@
 // Misuse of the C interface: each mistake returns a code with a message, and changes nothing.
 
+#include <malloc.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <cstring>
 #include <functional>
 #include <future>
@@ -249,44 +253,6 @@ TEST_F(MisuseTest, AMalformedKeyListIsRefusedAsAWhole) {
   EXPECT_EQ(wq_queue_add_batch(queue_, nullptr, 0, nullptr, nullptr, &error_), WQ_OK);
 }
 
-// --- Lists of keys: one that is refused does not hold up the others ---
-
-std::string ListOf(const std::vector<std::string>& keys) {
-  std::string list;
-  for (const std::string& key : keys) {
-    list += {static_cast<char>(key.size()), 0, 0, 0};
-    list += key;
-  }
-  return list;
-}
-
-TEST_F(MisuseTest, ABatchCountsAllRefusedKeysAndNamesThoseThatHaveRoom) {
-  OpenQueue();
-  const std::string list = ListOf({"", "a", "", "b"});
-  wq_refused refused[1];
-  wq_batch_result result{};
-  result.size = sizeof result;
-  result.refused_keys = refused;
-  result.refused_capacity = 1;
-  EXPECT_EQ(wq_queue_add_batch(queue_, list.data(), list.size(), nullptr, &result, &error_), WQ_OK);
-  EXPECT_EQ(result.added, 2U);
-  EXPECT_EQ(result.refused, 2U);
-  EXPECT_EQ(refused[0].index, 0U);
-  EXPECT_EQ(refused[0].code, WQ_INVALID_ARGUMENT);
-}
-
-TEST_F(MisuseTest, DoneOfABatchGoesOnBehindAKeyThatIsNotProcessing) {
-  OpenQueue();
-  EXPECT_EQ(Add("a"), WQ_OK);
-  EXPECT_EQ(Get(), "a");
-  const std::string list = ListOf({"other", "a"});
-  size_t not_processing = 0;
-  EXPECT_EQ(wq_queue_done_batch(queue_, list.data(), list.size(), &not_processing, &error_),
-            WQ_NOT_PROCESSING);
-  EXPECT_EQ(not_processing, 1U);
-  EXPECT_EQ(Done("a"), WQ_NOT_PROCESSING);
-}
-
 TEST_F(MisuseTest, AMessageIsCutOnAUtf8Boundary) {
   OpenQueue();
   std::string name;
@@ -360,6 +326,73 @@ TEST_F(MisuseTest, ManyThreadsCallWhileTheStoreIsFreed) {
       thread.join();
     }
   }
+}
+
+// --- A forked child: every call fails, and the parent is unaffected ---
+
+using ForkTest = CTest;
+
+// Only plain calls: other threads of the parent may have held any lock at the fork.
+int InTheChild(wq_store store, wq_queue queue) {
+  wq_bytes bytes = WQ_NO_BYTES;
+  wq_store other = WQ_NO_STORE;
+  wq_error error;
+  const wq_code codes[] = {wq_queue_add(queue, "k", 1, nullptr, nullptr, &error),
+                           wq_queue_get(queue, WQ_FOREVER, &bytes, &error),
+                           wq_queue_stop(queue, &error),
+                           wq_queue_close(queue, &error),
+                           wq_store_flush(store, 0, &error),
+                           wq_store_close(store, &error),
+                           wq_store_free(store, &error),
+                           wq_store_open_in_memory(nullptr, &other, &error)};
+  int refused = 0;
+  for (const wq_code code : codes) {
+    refused += code == WQ_FORKED && error.code == WQ_FORKED ? 1 : 0;
+  }
+  return refused;
+}
+
+TEST_F(ForkTest, EveryCallFailsInTheChild) {
+  OpenQueue();
+  ASSERT_EQ(Add("before"), WQ_OK);
+  const pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    ::_exit(InTheChild(store_, queue_));
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 8);
+  EXPECT_EQ(Add("after"), WQ_OK);
+  EXPECT_EQ(Get(), "before");
+}
+
+// --- Queues that are deleted leave no memory behind ---
+
+TEST(StoresCTest, AThousandQueuesThatAreMadeAndDeletedTakeAMebibyte) {
+  constexpr int kFirst = 100;
+  constexpr int kQueues = 1000;
+  const auto in_use = [] {  // 0 under the address sanitizer.
+    const auto now = mallinfo2();
+    return now.uordblks + now.hblkhd;
+  };
+  wq_store store = WQ_NO_STORE;  // In memory: no database, whose buffers would count.
+  ASSERT_EQ(wq_store_open_in_memory(nullptr, &store, nullptr), WQ_OK);
+  size_t before = 0;
+  for (int i = 0; i < kFirst + kQueues; ++i) {
+    if (i == kFirst) {
+      before = in_use();
+    }
+    const std::string name = "q" + std::to_string(i);
+    wq_queue queue = WQ_NO_QUEUE;
+    ASSERT_EQ(wq_store_open_queue(store, name.c_str(), nullptr, &queue, nullptr), WQ_OK);
+    ASSERT_EQ(wq_queue_add(queue, "key", 3, nullptr, nullptr, nullptr), WQ_OK);
+    ASSERT_EQ(wq_queue_close(queue, nullptr), WQ_OK);
+    ASSERT_EQ(wq_store_delete_queue(store, name.c_str(), nullptr), WQ_OK);
+  }
+  EXPECT_LT(in_use(), before + (size_t{1} << 20));
+  EXPECT_EQ(wq_store_free(store, nullptr), WQ_OK);
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
 // The options of the C interface: each has its effect, and what is out of range is refused by name.
+// Lists of keys.
 
 #include <gtest/gtest.h>
 
@@ -6,6 +7,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "tests/c/c_fixture.h"
 #include "tests/support/environment.h"
@@ -181,6 +183,44 @@ TEST_F(OptionsCTest, TheProcessLogHasASizeOrIsOff) {
   EXPECT_EQ(ProcessLogOf(options, &bytes), WQ_NOT_FOUND);
   EXPECT_EQ(bytes, 0U);
   EXPECT_EQ(wq_store_process_log_status(store_, &error_), WQ_NOT_FOUND);  // In memory.
+}
+
+// --- Lists of keys: one that is refused does not hold up the others ---
+
+std::string ListOf(const std::vector<std::string>& keys) {
+  std::string list;
+  for (const std::string& key : keys) {
+    list += {static_cast<char>(key.size()), 0, 0, 0};
+    list += key;
+  }
+  return list;
+}
+
+TEST_F(OptionsCTest, ABatchCountsAllRefusedKeysAndNamesThoseThatHaveRoom) {
+  OpenQueue();
+  const std::string list = ListOf({"", "a", "", "b"});
+  wq_refused refused[1];
+  wq_batch_result result{};
+  result.size = sizeof result;
+  result.refused_keys = refused;
+  result.refused_capacity = 1;
+  EXPECT_EQ(wq_queue_add_batch(queue_, list.data(), list.size(), nullptr, &result, &error_), WQ_OK);
+  EXPECT_EQ(result.added, 2U);
+  EXPECT_EQ(result.refused, 2U);
+  EXPECT_EQ(refused[0].index, 0U);
+  EXPECT_EQ(refused[0].code, WQ_INVALID_ARGUMENT);
+}
+
+TEST_F(OptionsCTest, DoneOfABatchGoesOnBehindAKeyThatIsNotProcessing) {
+  OpenQueue();
+  EXPECT_EQ(Add("a"), WQ_OK);
+  EXPECT_EQ(Get(), "a");
+  const std::string list = ListOf({"other", "a"});
+  size_t not_processing = 0;
+  EXPECT_EQ(wq_queue_done_batch(queue_, list.data(), list.size(), &not_processing, &error_),
+            WQ_NOT_PROCESSING);
+  EXPECT_EQ(not_processing, 1U);
+  EXPECT_EQ(Done("a"), WQ_NOT_PROCESSING);
 }
 
 }  // namespace
