@@ -1,5 +1,5 @@
-// RealQueue: the queue under test, which takes the calls of a NaiveQueue. MapQueue: the same with a store of its own on a
-// disk of maps, which outlives its crashes.
+// RealQueue: the queue under test, which takes the calls of a NaiveQueue. MapQueue: the same with a
+// store of its own on a disk of maps, which outlives its crashes.
 #pragma once
 
 #include <functional>

@@ -6,8 +6,8 @@
 //   ... a process works, reports its calls, and is killed ...
 //   EXPECT_EQ(oracle.Judge(life, found), "");
 //
-// After a judgement that finds nothing wrong the oracle has the state of the disk, and the next life
-// may begin.
+// After a judgement that finds nothing wrong the oracle has the state of the disk, and the next
+// life may begin.
 #pragma once
 
 #include <cstdint>
@@ -47,9 +47,9 @@ class Oracle {
  public:
   Oracle(const std::vector<QueueRules>& rules, int64_t wall_us);
 
-  // Compares the results of the life, and the store that was found on disk after the crash, with the
-  // model. Returns what is wrong, or "". A life without calls ended during its recovery, or right
-  // after it.
+  // Compares the results of the life, and the store that was found on disk after the crash, with
+  // the model. Returns what is wrong, or "". A life without calls ended during its recovery, or
+  // right after it.
   std::string Judge(const Life& life, const StoreImage& found);
 
   // The time of the last found state: the next life's clock begins with it.

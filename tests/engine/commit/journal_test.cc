@@ -122,27 +122,6 @@ class GatedStorage final : public storage::Storage {
 // With these options the background thread writes no lazy appends.
 const Journal::Options kPatient = {.flush_interval = std::chrono::hours(1)};
 
-TEST(Journal, AWaitForAWrittenPositionWritesNothing) {
-  GatedStorage storage;
-  Journal journal(&storage, kPatient);
-  const Position p = journal.Append(Put("a"), Durability::kProcess);
-  ASSERT_TRUE(journal.Wait(p, Durability::kProcess).ok());
-  ASSERT_TRUE(journal.Wait(p, Durability::kProcess).ok());
-  ASSERT_TRUE(journal.Wait(0, Durability::kPower).ok());
-  EXPECT_EQ(storage.calls().size(), 1U);
-}
-
-TEST(Journal, LazyAppendsAreInTheNextWrite) {
-  GatedStorage storage;
-  Journal journal(&storage, kPatient);
-  journal.Append(Put("a"), Durability::kAsync);
-  journal.Append(Put("b"), Durability::kAsync);
-  journal.WakeWriter();
-  const Position p = journal.Append(Put("c"), Durability::kProcess);
-  ASSERT_TRUE(journal.Wait(p, Durability::kPower).ok());
-  EXPECT_EQ(storage.calls(), (std::vector<GatedStorage::Call>{{3, true}}));
-}
-
 TEST(Journal, MuchThatIsOpenIsWrittenBeforeTheInterval) {
   GatedStorage storage;
   Journal journal(&storage, {.flush_interval = std::chrono::hours(1), .max_batch_bytes = 1024});
@@ -264,27 +243,6 @@ TEST(Journal, ARowThatIsBeingWrittenIsErasedByTheNextWrite) {
   EXPECT_TRUE(wait.get().ok());
   EXPECT_TRUE(journal.Flush(Durability::kProcess).ok());
   EXPECT_EQ(storage.calls(), (std::vector<GatedStorage::Call>{{1, false}, {1, false}}));
-}
-
-TEST(Journal, AfterAFailedWriteEveryWaitReportsItAndNothingIsWritten) {
-  GatedStorage storage;
-  Journal journal(&storage, kPatient);
-  const Position good = journal.Append(Put("a"), Durability::kProcess);
-  ASSERT_TRUE(journal.Wait(good, Durability::kProcess).ok());
-  storage.FailNext(Status::IOError("no space left"));
-  const Position bad = journal.Append(Put("b"), Durability::kProcess);
-  const Status s = journal.Wait(bad, Durability::kProcess);
-  EXPECT_EQ(s.code(), StatusCode::kNotDurable);
-  EXPECT_EQ(s.message(), "no space left");
-  storage.FailNext(Status::Ok());
-  EXPECT_TRUE(journal.Wait(good, Durability::kProcess).ok());
-  const Position later = journal.Append(Put("c"), Durability::kAsync);
-  EXPECT_EQ(journal.Wait(later, Durability::kAsync).code(), StatusCode::kNotDurable);
-  EXPECT_EQ(journal.Wait(good, Durability::kPower).code(), StatusCode::kNotDurable);
-  EXPECT_EQ(journal.Flush(Durability::kProcess).code(), StatusCode::kNotDurable);
-  EXPECT_EQ(journal.Health().code(), StatusCode::kNotDurable);
-  EXPECT_EQ(journal.Stop().code(), StatusCode::kNotDurable);
-  EXPECT_EQ(storage.calls().size(), 2U);
 }
 
 TEST(Journal, AnOwnershipThatEndsBeforeARecoveryHasReturnedIsNotRecovered) {

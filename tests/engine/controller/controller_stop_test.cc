@@ -113,15 +113,6 @@ TEST_F(ControllerStopTest, ADrainEndsAtItsDeadlineAndGoesOnUntilStop) {
   EXPECT_EQ(Shown(controller_->Counters()), "1 success");
 }
 
-TEST_F(ControllerStopTest, AStopReleasesADrain) {
-  StartAndHold(Status::Ok());
-  auto drain = std::async(std::launch::async, [&] { return controller_->Drain(hours(1)); });
-  EXPECT_TRUE(support::Eventually([&] { return queue_->IsShuttingDown(); }));
-  EXPECT_TRUE(controller_->Stop(hours(1)).ok());
-  const Status s = drain.get();  // It may have seen the last Done before the stop.
-  EXPECT_TRUE(s.ok() || s.code() == StatusCode::kShuttingDown) << s.ToString();
-}
-
 // --- Stop ---
 
 TEST_F(ControllerStopTest, AnInterruptedReconcileCountsNoFailureAndComesFirst) {

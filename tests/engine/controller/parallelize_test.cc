@@ -52,28 +52,6 @@ TEST(ParallelizeUntil, RunsAsManyPiecesAtOnceAsThereAreWorkers) {
               }).ok());
 }
 
-TEST(ParallelizeUntil, NeverMoreThreadsThanChunksOrWorkers) {
-  const auto threads = [](size_t workers, size_t pieces, size_t chunk) {
-    std::mutex mu;
-    std::vector<std::thread::id> ids;
-    const Status s = ParallelizeUntil(
-        kNeverStops, workers, pieces,
-        [&](size_t) {
-          const std::lock_guard lock(mu);
-          if (std::find(ids.begin(), ids.end(), std::this_thread::get_id()) == ids.end()) {
-            ids.push_back(std::this_thread::get_id());
-          }
-        },
-        chunk);
-    EXPECT_TRUE(s.ok());
-    return ids;
-  };
-  EXPECT_THAT(threads(1, 10, 1), ElementsAre(std::this_thread::get_id()));
-  EXPECT_THAT(threads(8, 10, 10), ElementsAre(std::this_thread::get_id()));
-  EXPECT_LE(threads(8, 10, 5).size(), 2U);
-  EXPECT_LE(threads(3, 1000, 1).size(), 3U);
-}
-
 TEST(ParallelizeUntil, AStopIsSeenBeforeEachPieceAlsoWithinAChunk) {
   std::stop_source stop;
   std::vector<size_t> order;

@@ -1,5 +1,6 @@
 // StoreView::Summarize: what it counts, and that its memory is bounded.
 #include "tests/engine/offline/store_view_fixture.h"
+#include "wq/queue.h"
 #include "wq/store_view.h"
 
 namespace wq {
@@ -46,22 +47,6 @@ TEST_F(StoreViewTest, TopFailingAreTheHighestCountsThenTheSmallestKeys) {
   EXPECT_THAT(Summary({.top_failing = 0}).top_failing, IsEmpty());
 }
 
-TEST_F(StoreViewTest, TopOldestAreTheEarliestAddedThenTheSmallestKeys) {
-  for (uint64_t i = 0; i < 50; ++i) {
-    Pending("k" + std::to_string(100 + i), i + 1, i % 2 == 0 ? kFastLane : kSlowLane,
-            5'000 - static_cast<int64_t>((i * 7) % 5));
-  }
-  Delayed("later", 60);  // Added before all of them, but not pending.
-  View();
-  std::vector<std::string> top;
-  for (const PendingKey& key : Summary({.top_oldest = 4}).top_oldest) {
-    top.push_back(key.key + "@" + std::to_string(key.added_at_us));
-  }
-  // The first keys with the earliest time: (i * 7) % 5 is 4 for i = 2, 7, 12 and 17.
-  EXPECT_THAT(top, ElementsAre("k102@4996", "k107@4996", "k112@4996", "k117@4996"));
-  EXPECT_THAT(Summary().top_oldest, IsEmpty());
-}
-
 TEST_F(StoreViewTest, DelaysAreCountedByWhatWasAskedForAndByWhatIsLeft) {
   for (const int64_t delay_us :
        std::vector<int64_t>{1, 10'000, 10'001, 60'000'000, 90'000'000'000}) {
@@ -76,29 +61,6 @@ TEST_F(StoreViewTest, DelaysAreCountedByWhatWasAskedForAndByWhatIsLeft) {
   const QueueSummary summary = Summary({.now_us = 11'000});
   EXPECT_THAT(summary.delays.counts, ElementsAre(2, 1, 0, 0, 1, 0, 0, 0, 1));
   EXPECT_THAT(summary.due.counts, ElementsAre(2, 1, 0, 1, 0, 0, 0, 0, 1));
-}
-
-TEST_F(StoreViewTest, SummaryShowsAPause) {
-  View();
-  EXPECT_FALSE(Summary().paused);
-
-  storage::PutQueueState(kPods, {.sequence_high_water = 1, .paused = true}, &batch_);
-  View();
-  EXPECT_TRUE(Summary().paused);
-  EXPECT_EQ(Summary().paused_until_us, std::nullopt);
-  EXPECT_TRUE(Summary().PausedAt(7'000));
-
-  storage::PutQueueState(
-      kPods, {.sequence_high_water = 1, .paused = true, .paused_until_us = 7'000}, &batch_);
-  View();
-  EXPECT_TRUE(Summary().paused);
-  EXPECT_EQ(Summary().paused_until_us, 7'000);
-  EXPECT_TRUE(Summary().PausedAt(6'999));
-  EXPECT_FALSE(Summary().PausedAt(7'000));
-
-  storage::PutQueueState(kPods, {.sequence_high_water = 1}, &batch_);
-  View();
-  EXPECT_FALSE(Summary().paused);
 }
 
 TEST_F(StoreViewTest, ShardsAreShown) {

@@ -76,35 +76,6 @@ TEST_F(StoreViewTest, EntriesComeInHandOutOrder) {
                           "delayed late 0 @300+50", "failing only x3 (gone)"));
 }
 
-TEST_F(StoreViewTest, QuarantinedAndFailingKeysCanBeVisitedAlone) {
-  Pending("a", 1);
-  Failing("a", 2);
-  Failing("f", 3);
-  Quarantined("q", 4, 800);
-  Quarantined("p", 5, 900);
-  View();
-  std::vector<std::string> quarantined;
-  ASSERT_TRUE(view_
-                  ->ForEachQuarantined("pods",
-                                       [&](const Entry& entry) {
-                                         quarantined.push_back(Render(entry));
-                                         return true;
-                                       })
-                  .ok());
-  EXPECT_THAT(quarantined,
-              ElementsAre("quarantined p 0 @900 x5 (worst)", "quarantined q 0 @800 x4 (worst)"));
-  std::vector<std::string> failing;
-  const auto visit = [&](const FailingKey& key) {
-    failing.push_back(key.key + "=" + std::to_string(key.failures.count));
-    return failing.size() < 2;
-  };
-  ASSERT_TRUE(view_->ForEachFailing("pods", visit).ok());
-  EXPECT_THAT(failing, ElementsAre("a=2", "f=3"));
-  failing = {""};
-  ASSERT_TRUE(view_->ForEachFailing("pods", visit).ok());
-  EXPECT_THAT(failing, ElementsAre("", "a=2"));  // Stopped by the visitor.
-}
-
 TEST_F(StoreViewTest, FindAllIsFindForEachKey) {
   Pending("a", 1);
   Pending("b", 2);
@@ -131,29 +102,6 @@ TEST_F(StoreViewTest, FindAllIsFindForEachKey) {
   ASSERT_TRUE(view_->FindAll("pods", {}, &entries).ok());
   EXPECT_TRUE(entries.empty());
   EXPECT_EQ(view_->FindAll("none", {"a"}, &entries).code(), StatusCode::kNotFound);
-}
-
-TEST_F(StoreViewTest, ThePlaceOfAKeyIsThatAmongAllLanes) {
-  Pending("slow", 9, kSlowLane);
-  Pending("second", 2);
-  Pending("first", 1);
-  Pending("urgent", 3, 5);
-  View();
-  uint64_t place = 0;
-  for (const char* const key : {"urgent", "first", "second", "slow"}) {
-    std::vector<Entry> found;
-    ASSERT_TRUE(view_->Find("pods", key, &found).ok());
-    KeyPosition exact;
-    ASSERT_TRUE(view_->PositionOf("pods", found.at(0), 100, &exact).ok());
-    EXPECT_EQ(exact.at_least, place) << key;
-    EXPECT_EQ(exact.at_most, place) << key;
-    KeyPosition roughly;
-    ASSERT_TRUE(view_->PositionOf("pods", found.at(0), 0, &roughly).ok());
-    EXPECT_LE(roughly.at_least, place) << key;
-    EXPECT_GE(roughly.at_most, place) << key;
-    EXPECT_EQ(view_->PositionOf("missing", found.at(0), 1, &exact).code(), StatusCode::kNotFound);
-    ++place;
-  }
 }
 
 // More keys than are in memory at a time: the walk takes several scans.

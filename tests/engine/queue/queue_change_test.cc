@@ -4,7 +4,6 @@
 #include <future>
 #include <map>
 #include <memory>
-#include <ostream>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,8 +30,6 @@ struct Ending {
   std::function<Status(Queue*)> call;
 };
 
-void PrintTo(const Ending& ending, std::ostream* out) { *out << ending.name; }
-
 Status ChangeBoth(Queue* queue, KeyChange change) {
   ChangeResult result;
   return AccessTo(queue)->Change(change, std::vector<std::string_view>{"bad", "failing"}, {},
@@ -58,8 +55,6 @@ const Ending kEndings[] = {
     {"DropOfMany", [](Queue* q) { return ChangeBoth(q, KeyChange::kDrop); }},
 };
 
-class EndingTest : public QueueTest, public ::testing::WithParamInterface<Ending> {};
-
 // Counts failures by itself, as client-go's limiters do.
 class OwnCounts final : public Limiter {
  public:
@@ -72,22 +67,23 @@ class OwnCounts final : public Limiter {
   std::map<std::string, int> counts_;
 };
 
-TEST_P(EndingTest, TheLimiterForgetsTheKeyAndNoOther) {
-  const auto limiter = std::make_shared<OwnCounts>();
-  CloseAndOpen({.quarantined_add = QuarantinedAdd::kRelease, .limiter = limiter});
-  for (int i = 0; i < 6; ++i) {
-    ASSERT_TRUE(queue_->AddRateLimited("bad").ok());
-    ASSERT_TRUE(queue_->AddRateLimited("failing").ok());
+TEST_F(QueueChangeTest, WhatEndsAQuarantineLetsTheLimiterForgetTheKeyAndNoOther) {
+  for (const Ending& ending : kEndings) {
+    SCOPED_TRACE(ending.name);
+    const auto limiter = std::make_shared<OwnCounts>();
+    CloseAndOpen({.quarantined_add = QuarantinedAdd::kRelease, .limiter = limiter});
+    for (int i = 0; i < 6; ++i) {
+      ASSERT_TRUE(queue_->AddRateLimited("bad").ok());
+      ASSERT_TRUE(queue_->AddRateLimited("failing").ok());
+    }
+    ASSERT_TRUE(queue_->Quarantine("bad").ok());
+    EXPECT_EQ(queue_->Release("failing").code(), StatusCode::kNotFound);
+    ASSERT_TRUE(ending.call(queue_).ok());
+    EXPECT_EQ(limiter->When("bad", 0, {}), seconds(1));
+    EXPECT_EQ(limiter->When("failing", 0, {}), seconds(64));
+    static_cast<void>(queue_->Delete("bad"));
   }
-  ASSERT_TRUE(queue_->Quarantine("bad").ok());
-  EXPECT_EQ(queue_->Release("failing").code(), StatusCode::kNotFound);
-  ASSERT_TRUE(GetParam().call(queue_).ok());
-  EXPECT_EQ(limiter->When("bad", 0, {}), seconds(1));
-  EXPECT_EQ(limiter->When("failing", 0, {}), seconds(64));
 }
-
-INSTANTIATE_TEST_SUITE_P(Each, EndingTest, ::testing::ValuesIn(kEndings),
-                         [](const auto& info) { return std::string(info.param.name); });
 
 // --- Cursors ---
 

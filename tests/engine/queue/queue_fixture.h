@@ -1,6 +1,7 @@
 // QueueTest: a queue on a disk of maps, with a clock that is moved by hand.
 #pragma once
 
+#include <functional>
 #include <future>
 #include <memory>
 #include <string>
@@ -20,8 +21,9 @@ class QueueTest : public ::testing::Test {
  protected:
   QueueTest() { Open(); }
 
-  void Open() {
-    StoreOptions options;
+  // Unless `options` say so, a failed store makes no attempt to recover by itself.
+  void Open(StoreOptions options = {.recovery_backoff_min = std::chrono::hours(1)}) {
+    store_.reset();
     options.clock = &clock_;
     options.flush_interval = std::chrono::hours(1);  // Only what a call waits for is written.
     ASSERT_TRUE(
@@ -63,9 +65,26 @@ class QueueTest : public ::testing::Test {
     const MutexLock lock(disk_->mu);
     return disk_->state.syncs;
   }
-  void FailWrites() {
+  void OnDisk(const std::function<void(storage::MemoryDisk::State&)>& change) {
     const MutexLock lock(disk_->mu);
-    disk_->state.fail_after = 0;
+    change(disk_->state);
+  }
+  // After so many writes all fail, until DiskIsBack.
+  void FailWrites(uint64_t after = 0) {
+    OnDisk([after](auto& disk) { disk.fail_after = after; });
+  }
+  void DiskIsBack() {
+    OnDisk([](auto& disk) {
+      disk.fail_after = UINT64_MAX;
+      disk.fail_reopen = disk.apply_failed = false;
+    });
+  }
+  // Ends the store without another write, as a kill would, and opens it from the disk.
+  void Crash() {
+    FailWrites();
+    store_.reset();
+    DiskIsBack();
+    Open();
   }
 
   ManualClock clock_;

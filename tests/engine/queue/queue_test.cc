@@ -206,17 +206,6 @@ TEST_F(QueueTest, TheBucketGivesNoFreshBurstAtEachStart) {
   EXPECT_EQ(queue_->Counts().delayed, 6U);
 }
 
-class NegativeLimiter final : public Limiter {
- public:
-  microseconds When(std::string_view, uint64_t, Time) override { return microseconds(-5); }
-};
-
-TEST_F(QueueTest, ALimiterOfTheCallersOwnMayBeWrong) {
-  CloseAndOpen({.limiter = std::make_shared<NegativeLimiter>()});
-  ASSERT_TRUE(queue_->AddRateLimited("a").ok());
-  EXPECT_EQ(Get(), "a");
-}
-
 class CountingLimiter final : public Limiter {
  public:
   microseconds When(std::string_view, uint64_t, Time) override {

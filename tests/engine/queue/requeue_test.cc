@@ -2,7 +2,7 @@
 // the Done that follows would lose the key.
 
 #include <string>
-#include <utility>
+#include <tuple>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -30,7 +30,7 @@ constexpr int kTroubles = static_cast<int>(Trouble::kFailedStore) + 1;
 enum class How : uint8_t { kAdd, kAddBatch, kAtOnce, kDelayed, kRetryAtOnce, kRetryDelayed };
 constexpr int kHows = static_cast<int>(How::kRetryDelayed) + 1;
 
-class RequeueTest : public QueueTest, public testing::WithParamInterface<std::pair<Trouble, How>> {
+class RequeueTest : public QueueTest, public testing::WithParamInterface<std::tuple<int, int>> {
  protected:
   static QueueOptions OptionsOf(Trouble trouble, How how) {
     const auto delay = seconds(how == How::kRetryAtOnce ? 0 : 1);
@@ -77,7 +77,8 @@ class RequeueTest : public QueueTest, public testing::WithParamInterface<std::pa
 };
 
 TEST_P(RequeueTest, OfAHeldKeyIsNotRefusedAndItsDoneDoesNotLoseIt) {
-  const auto [trouble, how] = GetParam();
+  const auto trouble = static_cast<Trouble>(std::get<0>(GetParam()));
+  const auto how = static_cast<How>(std::get<1>(GetParam()));
   ASSERT_TRUE(queue_->Add(kKey, {.lane = kSlowLane}).ok());
   CloseAndOpen(OptionsOf(trouble, how));
   ASSERT_EQ(Get(), kKey);
@@ -107,17 +108,8 @@ TEST_P(RequeueTest, OfAHeldKeyIsNotRefusedAndItsDoneDoesNotLoseIt) {
   }
 }
 
-std::vector<std::pair<Trouble, How>> AllPairs() {
-  std::vector<std::pair<Trouble, How>> pairs;
-  for (int trouble = 0; trouble < kTroubles; ++trouble) {
-    for (int how = 0; how < kHows; ++how) {
-      pairs.emplace_back(static_cast<Trouble>(trouble), static_cast<How>(how));
-    }
-  }
-  return pairs;
-}
-
-INSTANTIATE_TEST_SUITE_P(All, RequeueTest, testing::ValuesIn(AllPairs()));
+INSTANTIATE_TEST_SUITE_P(All, RequeueTest,
+                         testing::Combine(testing::Range(0, kTroubles), testing::Range(0, kHows)));
 
 // The worker's Add is the only one that is let through.
 TEST_F(QueueTest, ALongKeyThatNoWorkerHoldsIsStillRefused) {

@@ -1,6 +1,8 @@
-// Queue::Impl::Restore: what it leaves behind when it fails.
+// Queue::Impl::Restore: what it leaves behind when it fails; and the construction of a Timer.
 
 #include <atomic>
+#include <cstring>
+#include <functional>
 #include <memory>
 #include <string>
 #include <thread>
@@ -13,6 +15,7 @@
 #include "engine/queue/timer.h"
 #include "tests/engine/queue/queue_fixture.h"
 #include "tests/support/wait.h"
+#include "wq/clock.h"
 
 namespace wq {
 namespace {
@@ -84,6 +87,30 @@ TEST_F(RestoreTest, WhatAnOpeningChangesIsOneWrite) {
   Queue::Impl queue("q", 1, {.order = Order::kFifo}, &clock_, &journal, &timer, nullptr);
   ASSERT_TRUE(queue.Restore(storage).ok());  // It moves the key "slow".
   EXPECT_EQ(writes(), before + 1);
+}
+
+// --- The timer ---
+
+// A clock that jumps while a timer subscribes to it.
+class JumpingClock final : public Clock {
+ public:
+  int64_t SteadyUs() const override { return 0; }
+  int64_t WallUs() const override { return 0; }
+  uint64_t Subscribe(std::function<void()> wake) override {
+    wake();
+    return 1;
+  }
+  void Unsubscribe(uint64_t /*id*/) override {}
+};
+
+// The bytes under a member that is used before its construction are not those of a free lock here.
+TEST(Timer, MayBeWokenFromTheBeginningOfItsSubscription) {
+  JumpingClock clock;
+  alignas(Timer) unsigned char bytes[sizeof(Timer)];
+  std::memset(bytes, 0xA5, sizeof bytes);
+  Timer* const timer = std::construct_at(reinterpret_cast<Timer*>(bytes), &clock);
+  timer->Stop();
+  std::destroy_at(timer);
 }
 
 }  // namespace

@@ -107,15 +107,6 @@ TEST_F(ScanTest, ShowsTheTimes) {
   EXPECT_EQ(shown.ready_at_us, 0);
 }
 
-TEST_F(ScanTest, EndsWhenTheVisitorHasSeenEnough) {
-  for (int i = 0; i < 5000; ++i) {
-    Add(std::to_string(i));
-  }
-  size_t visits = 0;
-  ASSERT_TRUE(queue_->Scan([&visits](const KeyInfo&) { return ++visits < 10; }).ok());
-  EXPECT_EQ(visits, 10U);
-}
-
 // The visitor runs without the queue's lock.
 TEST_F(ScanTest, TheVisitorMayChangeTheQueue) {
   for (int i = 0; i < 5000; ++i) {
@@ -126,11 +117,11 @@ TEST_F(ScanTest, TheVisitorMayChangeTheQueue) {
                   ->Scan([&](const KeyInfo& key) {
                     ++visits;
                     EXPECT_TRUE(queue_->Remove(key.key).ok());
-                    return true;
+                    return visits < 4000;  // Then it has seen enough.
                   })
                   .ok());
-  EXPECT_EQ(visits, 5000U);
-  EXPECT_EQ(queue_->Len(), 0U);
+  EXPECT_EQ(visits, 4000U);
+  EXPECT_EQ(queue_->Len(), 1000U);
 }
 
 TEST_F(ScanTest, KeysThatStayAreVisitedOnceWhileOthersComeAndGo) {

@@ -67,25 +67,6 @@ TEST_F(TryGetTest, FiresAllThatIsDueFirst) {
   EXPECT_EQ(keys_.size(), kMany);
 }
 
-TEST_F(TryGetTest, TheLastKeysOfAShutDownQueueEndTheGetsThatWait) {
-  queue_options_.shards = 1;
-  CloseAndOpen(queue_options_);
-  std::unique_ptr<Worker> first;
-  std::unique_ptr<Worker> second;
-  ASSERT_TRUE(queue_->Join(&first).ok());
-  ASSERT_TRUE(queue_->Join(&second).ok());
-  Worker* const serving = first->Shards().empty() ? second.get() : first.get();
-  Worker* const idle = serving == first.get() ? second.get() : first.get();
-  Add("a");
-  queue_->ShutDown();
-  auto waiting = std::async(std::launch::async, [idle] {
-    std::string key;
-    return idle->Get(&key).code();
-  });
-  ASSERT_TRUE(serving->TryGet(1, &keys_).ok());
-  EXPECT_EQ(waiting.get(), StatusCode::kShuttingDown);
-}
-
 // --- PutBack ---
 
 TEST_F(TryGetTest, PutBackWakesAWaitingGet) {
@@ -145,18 +126,6 @@ TEST_F(TryGetTest, ADrainOfAPausedQueueEndsWhenTheLastKeyIsGivenBack) {
   EXPECT_TRUE(support::Eventually([&] { return queue_->IsShuttingDown(); }));
   ASSERT_TRUE(queue_->PutBack("a").ok());
   EXPECT_EQ(drain.get(), StatusCode::kOk);
-}
-
-TEST_F(TryGetTest, AFailedStoreTakesAKeyBack) {
-  Add("a");
-  Get();
-  FailWrites();
-  EXPECT_EQ(queue_->Add("b").code(), StatusCode::kNotDurable);
-  EXPECT_TRUE(queue_->PutBack("a").ok());  // Its record is on disk.
-  EXPECT_EQ(Get(), "a");
-  EXPECT_EQ(queue_->Add("a").code(), StatusCode::kOk);
-  EXPECT_EQ(queue_->PutBack("a").code(), StatusCode::kNotDurable);
-  EXPECT_EQ(Get(), "a");
 }
 
 }  // namespace

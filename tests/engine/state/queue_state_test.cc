@@ -26,15 +26,6 @@ TEST_F(QueueStateTest, ADelayHasBegunAtTheBeginOfTheClockAtTheEarliest) {
   EXPECT_EQ(state().Find("b")->delay->added_at_us, INT64_MIN);
 }
 
-TEST_F(QueueStateTest, FireDueKeepsToItsLimit) {
-  for (int i = 0; i < 10; ++i) {
-    AddAfter("k" + std::to_string(i), i + 1);
-  }
-  now.steady_us += kSecond;
-  EXPECT_EQ(state().FireDue(now, 4), 4U);
-  EXPECT_EQ(state().FireDue(now, 100), 6U);
-}
-
 TEST_F(QueueStateTest, TheLongestDelayDoesNotOverflow) {
   AddAfter("a", kMaxDelay.count());
   EXPECT_EQ(Advance(1000), 0U);
@@ -91,6 +82,46 @@ TEST_F(QueueStateTest, ManyRecordsOfEachKindSurviveACrashInTheirOrder) {
   EXPECT_EQ(RowsThatDiffer(), 0U);
   for (size_t i = 0; i < n; ++i) {
     ASSERT_EQ(Get(), key(i)) << i;
+  }
+}
+
+// Among those that wait, and among the many that are due at once; some are cancelled, and others
+// added, before the last of these has fired.
+TEST_F(QueueStateTest, ManyDelaysFireByTimeAndThenInTheOrderOfTheirAdds) {
+  constexpr int kDelays = 20'000;
+  constexpr size_t kPiece = 256;
+  for (const int64_t distinct_times : {1, 100, 1'000'000}) {
+    Reopen({});
+    std::map<std::pair<int64_t, int>, std::string> naive;  // By due time and number.
+    const auto add = [&](int64_t delay_us, int number) {
+      const std::string key = "k" + std::to_string(number);
+      AddAfter(key, delay_us);
+      naive.emplace(std::pair(now.steady_us + delay_us, number), key);
+    };
+    const auto drop = [&](auto place) {
+      const std::string key = place->second;
+      naive.erase(place);
+      return key;
+    };
+    for (int i = 0; i < kDelays; ++i) {
+      add(1 + int64_t{i} * 7919 % distinct_times, i);
+    }
+    for (int piece = 0; !naive.empty() && !HasFailure(); ++piece) {
+      now.steady_us += piece % 30 == 0 ? 1 + distinct_times / 2 : 0;
+      const size_t fired = Do([&](QueueState& s) { return s.FireDue(now, kPiece); });
+      for (size_t i = 0; i < fired; ++i) {
+        const std::string key = Get();
+        ASSERT_EQ(key, drop(naive.begin())) << "in piece " << piece;
+        ASSERT_TRUE(Done(key));
+      }
+      for (int i = 0; i < 20 && piece < 60 && !naive.empty(); ++i) {
+        const auto place = naive.lower_bound({now.steady_us - i % 2 * distinct_times / 4, i * 997});
+        const std::string key = drop(place == naive.end() ? naive.begin() : place);
+        EXPECT_TRUE(Do([&key](QueueState& s) { return s.CancelDelay(key); }));
+        add(1 + i * distinct_times / 20, kDelays + piece * 20 + i);
+      }
+    }
+    EXPECT_EQ(Counts(), "clean");
   }
 }
 

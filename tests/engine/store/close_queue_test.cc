@@ -166,11 +166,7 @@ TEST_F(CloseQueueTest, ItIsNotClosedBeforeItsChangesAreWritten) {
   FailWrites();
   EXPECT_EQ(queue_->Add("a").code(), StatusCode::kNotDurable);
   EXPECT_EQ(store_->CloseQueue(queue_).code(), StatusCode::kNotDurable);
-  {
-    const MutexLock lock(disk_->mu);
-    disk_->state.fail_after = UINT64_MAX;
-    disk_->state.apply_failed = false;
-  }
+  DiskIsBack();
   ASSERT_TRUE(store_->Recover().ok());
   CloseQueue();
   OpenQueueAgain();

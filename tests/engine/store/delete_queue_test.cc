@@ -34,17 +34,6 @@ class DeleteQueueTest : public QueueTest {
     ASSERT_TRUE(doomed->Pause().ok());
     ASSERT_TRUE(store_->Flush().ok());
   }
-  void FailAfter(uint64_t writes) {
-    const MutexLock lock(disk_->mu);
-    disk_->state.fail_after = writes;
-  }
-  // Opens the store from what is on the disk, as after a kill.
-  void Crash() {
-    FailAfter(0);
-    store_.reset();
-    FailAfter(UINT64_MAX);
-    Open();
-  }
   size_t Rows() {
     const MutexLock lock(disk_->mu);
     size_t rows = 0;
@@ -81,7 +70,7 @@ TEST_F(DeleteQueueTest, ACrashAfterAnyWriteLeavesTheWholeQueueOrNone) {
   int whole = 0;
   int none = 0;
   for (uint64_t writes = 0;; ++writes) {
-    FailAfter(writes);
+    FailWrites(writes);
     const Status s = store_->DeleteQueue("doomed");
     if (s.ok()) {
       break;
@@ -107,10 +96,10 @@ TEST_F(DeleteQueueTest, ACrashAfterAnyWriteLeavesTheWholeQueueOrNone) {
 
 TEST_F(DeleteQueueTest, AFailedStoreRecoversWithTheWholeQueueOrNone) {
   for (const uint64_t writes : {0U, 1U, 3U, 6U}) {
-    FailAfter(writes);
+    FailWrites(writes);
     EXPECT_EQ(store_->DeleteQueue("doomed").code(), StatusCode::kNotDurable) << writes;
     EXPECT_EQ(store_->DeleteQueue("doomed").code(), StatusCode::kNotDurable) << writes;
-    FailAfter(UINT64_MAX);
+    DiskIsBack();
     ASSERT_TRUE(store_->Recover().ok());
     const Status s = store_->DeleteQueue("doomed");
     EXPECT_EQ(s.code(), writes == 0 ? StatusCode::kOk : StatusCode::kNotFound) << writes;
@@ -123,7 +112,7 @@ TEST_F(DeleteQueueTest, AFailedStoreRecoversWithTheWholeQueueOrNone) {
 
 TEST_F(DeleteQueueTest, AddsAtAsyncReachTheDiskBeforeTheDeletion) {
   ASSERT_TRUE(queue_->Add("first", {.durability = Durability::kAsync}).ok());
-  FailAfter(1);
+  FailWrites(1);
   EXPECT_FALSE(store_->DeleteQueue("doomed").ok());
   Crash();
   EXPECT_EQ(queue_->Len(), 2U);

@@ -17,65 +17,9 @@ using std::chrono::milliseconds;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-class FailedStoreTest : public QueueTest {
- protected:
-  FailedStoreTest() { OpenWith({}); }
-
-  // Only Recover makes attempts, unless on_health is set.
-  void OpenWith(StoreOptions options, milliseconds flush_interval = std::chrono::hours(1)) {
-    store_.reset();
-    options.clock = &clock_;
-    options.flush_interval = flush_interval;
-    if (options.on_health == nullptr) {
-      options.recovery_backoff_min = std::chrono::hours(1);
-    }
-    ASSERT_TRUE(
-        Store::Impl::Open(options, "", std::make_unique<storage::MemoryStorage>(disk_), &store_)
-            .ok());
-    ASSERT_TRUE(store_->OpenQueue("q", queue_options_, &queue_).ok());
-  }
-  void OnDisk(const std::function<void(storage::MemoryDisk::State&)>& change) {
-    const MutexLock lock(disk_->mu);
-    change(disk_->state);
-  }
-  void FailWrites() {
-    OnDisk([](auto& disk) { disk.fail_after = 0; });
-  }
-  void DiskIsBack() {
-    OnDisk([](auto& disk) {
-      disk.fail_after = UINT64_MAX;
-      disk.fail_reopen = false;
-      disk.apply_failed = false;
-    });
-  }
-  // Closes without another write, as a kill would, and opens the store from the disk.
-  void Crash() {
-    FailWrites();
-    store_.reset();
-    DiskIsBack();
-    OpenWith({});
-  }
-};
+using FailedStoreTest = QueueTest;
 
 StatusCode Code(const Status& status) { return status.code(); }
-
-TEST_F(FailedStoreTest, WhatWasAddedAtAsyncIsOnTheDiskAfterTheRecovery) {
-  OpenWith({}, milliseconds(1));
-  FailWrites();
-  ASSERT_TRUE(queue_->Add("a", {.durability = Durability::kAsync}).ok());
-  EXPECT_FALSE(queue_->Flush().ok());
-  EXPECT_FALSE(queue_->Add("b", {.durability = Durability::kAsync}).ok());
-  DiskIsBack();
-  ASSERT_TRUE(store_->Recover().ok());
-  ASSERT_TRUE(queue_->Add("c", {.durability = Durability::kAsync}).ok());
-  // Without another call.
-  EXPECT_TRUE(support::Eventually([&] { return RecordsOnDisk(storage::Family::kDirty) >= 3; }));
-  Crash();
-  EXPECT_EQ(Get(), "a");
-  EXPECT_EQ(Get(), "b");
-  EXPECT_EQ(Get(), "c");
-  EXPECT_EQ(Get(), "TimedOut");
-}
 
 TEST_F(FailedStoreTest, AnUntouchedRecordIsNotWrittenAgain) {
   for (int i = 0; i < 100; ++i) {
@@ -128,11 +72,11 @@ TEST_F(FailedStoreTest, HealthHasTheCauseTheTimeAndTheAttempts) {
 TEST_F(FailedStoreTest, RecoversByItselfAndNotifiesTheObserverWhichMayCallTheStore) {
   std::promise<Status> failed;
   std::promise<Status> recovered;
-  OpenWith({.recovery_backoff_min = milliseconds(1), .on_health = [&](const Status& status) {
-              status.ok() ? recovered.set_value(
-                                queue_->Add("observer's", {.durability = Durability::kPower}))
-                          : failed.set_value(status);
-            }});
+  Open({.recovery_backoff_min = milliseconds(1), .on_health = [&](const Status& status) {
+          status.ok()
+              ? recovered.set_value(queue_->Add("observer's", {.durability = Durability::kPower}))
+              : failed.set_value(status);
+        }});
   FailWrites();
   EXPECT_EQ(Code(queue_->Add("a")), StatusCode::kNotDurable);
   EXPECT_EQ(Code(failed.get_future().get()), StatusCode::kNotDurable);
@@ -176,7 +120,7 @@ TEST_F(FailedStoreTest, CloseRecoversWhatItCan) {
   EXPECT_EQ(Code(queue_->Add("a")), StatusCode::kNotDurable);
   DiskIsBack();
   EXPECT_TRUE(store_->Close().ok());
-  OpenWith({});
+  Open();
   EXPECT_EQ(Get(), "a");
 }
 
@@ -190,10 +134,10 @@ TEST_F(FailedStoreTest, CloseOfAStoreThatCannotRecoverReturnsTheErrorEachTime) {
 
 // Threads make calls while the disk fails and works again. In the end the disk has what memory has.
 TEST_F(FailedStoreTest, NothingIsLostWhateverTheThreadsDoWhileFailed) {
-  OpenWith({.max_batch_bytes = 2048,
-            .recovery_backoff_min = milliseconds(1),
-            .recovery_backoff_max = milliseconds(2),
-            .on_health = [](const Status&) {}});
+  Open({.max_batch_bytes = 2048,
+        .recovery_backoff_min = milliseconds(1),
+        .recovery_backoff_max = milliseconds(2),
+        .on_health = [](const Status&) {}});
   constexpr int kThreads = 4;
   constexpr int kKeys = 1500;
   std::atomic<int> outages = 0;
