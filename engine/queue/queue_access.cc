@@ -77,6 +77,10 @@ class DirectAccess final : public QueueAccess {
   static Status PutBackDead(Queue* queue, std::string_view key, bool* failed) {
     return queue->impl_->PutBackDead(key, failed);
   }
+  static bool DiedBefore(Queue* queue, std::string_view key) {
+    const MutexLock lock(queue->impl_->mu);
+    return queue->impl_->state->DiedBefore(key);
+  }
   static Status SetLimits(Queue* queue, const GroupLimits& of_queue, const GroupLimits& of_groups) {
     return queue->impl_->SetLimits(of_queue, of_groups);
   }
@@ -148,6 +152,8 @@ Status SetLimits(Queue* queue, const GroupLimits& of_queue, const GroupLimits& o
 Status PutBackDead(Queue* queue, std::string_view key, bool* failed) {
   return DirectAccess::PutBackDead(queue, key, failed);
 }
+
+bool DiedBefore(Queue* queue, std::string_view key) { return DirectAccess::DiedBefore(queue, key); }
 
 void NoteStarted(Queue* queue, std::span<const std::string> keys) {
   DirectAccess::NoteStarted(queue, keys);

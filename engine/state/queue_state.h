@@ -110,6 +110,8 @@ class QueueState {
   // times.
   Added AddRateLimited(std::string_view key, const Failure& failure, const Wanted& wanted,
                        Time now) noexcept;
+  // Whether a worker holds the key and the one before died of it.
+  bool DiedBefore(std::string_view key) const;
   // Whether the next death of its worker counts a failure: each third one in a row does.
   bool DeathFails(std::string_view key) const;
   // Counts that failure, and ends the processing of the key. It may be in quarantine since

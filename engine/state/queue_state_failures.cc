@@ -52,6 +52,11 @@ QueueState::Added QueueState::AddRateLimited(std::string_view key, const Failure
              : Delay(item, {.delay_us = failure.delay_us, .failed = true}, retry, now);
 }
 
+bool QueueState::DiedBefore(std::string_view key) const {
+  const Item* const item = items_.Find(key);
+  return item != nullptr && item->processing() && item->deaths > 0;
+}
+
 // Deaths beyond the third are counted as the fourth and fifth, so that the count is bounded.
 bool QueueState::DeathFails(std::string_view key) const {
   const Item* const item = items_.Find(key);

@@ -468,12 +468,21 @@ bool Session::ended() const {
   return end_.has_value();
 }
 
-// The newest first: each is then the first of its lane.
+// They keep the order of their hand-outs. So the newest is the first to come back to the front, and
+// the last to come back behind others.
 void Session::GiveBackAll(const HeldMap& held, bool died) const {
-  std::for_each(held.rbegin(), held.rend(), [this, died](const auto& held_key) {
-    // NotProcessing or ShuttingDown: the queue was closed, and has the key in the store.
-    static_cast<void>(GiveBack(held_key.second.key, died && held_key.second.started));
-  });
+  std::vector<const Held*> front;
+  std::vector<const Held*> behind;
+  for (const auto& [_, one] : held) {
+    (died && one.started && DiedBefore(queue_, one.key) ? behind : front).push_back(&one);
+  }
+  std::reverse(front.begin(), front.end());
+  for (const auto* const keys : {&front, &behind}) {
+    for (const Held* const one : *keys) {
+      // NotProcessing or ShuttingDown: the queue was closed, and has the key in the store.
+      static_cast<void>(GiveBack(one->key, died && one->started));
+    }
+  }
 }
 
 std::optional<Session::Clock::time_point> Session::NextLimit() const {
@@ -525,20 +534,23 @@ std::optional<Session::Clock::time_point> Session::CheckLimits(Clock::time_point
   return next;
 }
 
-// The newest first, as in GiveBackAll. The queue reports its errors by Store::Health; a key stays
-// in the store in any case.
+// In an order as in GiveBackAll. The queue reports its errors by Store::Health; a key stays in the
+// store in any case.
 void Session::EndOverdue(const HeldMap& overdue) const {
   for (auto it = overdue.rbegin(); it != overdue.rend(); ++it) {
-    const Held& held = it->second;
-    if (!held.started) {
-      static_cast<void>(queue_->PutBack(held.key));  // No attempt was made: it is not counted.
-      continue;
+    if (!it->second.started) {
+      static_cast<void>(queue_->PutBack(it->second.key));  // No attempt: it is not counted.
     }
-    static_cast<void>(EndHeld(
-        held.key, queue_->AddRateLimited(held.key,
+  }
+  for (const auto& [_, held] : overdue) {
+    if (held.started) {
+      static_cast<void>(
+          EndHeld(held.key,
+                  queue_->AddRateLimited(held.key,
                                          "worker '" + EscapeKey(terms_.name) +
                                              "' did not answer within " + Seconds(terms_.key_limit),
                                          {.durability = Durability::kAsync})));
+    }
   }
 }
 

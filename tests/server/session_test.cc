@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -189,6 +190,34 @@ TEST_F(SessionTest, AKeyThatItsWorkersDieOfDoesNotKeepThemFromTheOthers) {
   EXPECT_THAT(queued_after_death(), ElementsAre());
   EXPECT_TRUE(queue_->IsQuarantined("key-100"));
   EXPECT_EQ(queue_->Counts().dones, 4U);
+}
+
+// At the front, behind others, and after their delays.
+TEST_F(SessionTest, KeysComeBackInTheOrderInWhichTheyWereHandedOut) {
+  Add(3);
+  const auto ready_after = [this](const std::function<void()>& end) {
+    Begin(3, false);
+    Pump();
+    end();
+    clock_.Advance(seconds(1));
+    std::vector<std::string> queued;
+    for (const QueuedKey& key : queue_->List()) {
+      queued.push_back(key.key);
+    }
+    return queued;
+  };
+  const auto die = [this] { session_->End(Status::Ok(), /*died=*/true); };
+  for (int deaths = 1; deaths <= 3; ++deaths) {
+    EXPECT_THAT(ready_after(die), ElementsAre("key-100", "key-101", "key-102")) << deaths;
+  }
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_TRUE(queue_->Forget("key-" + std::to_string(100 + i)).ok());
+  }
+  EXPECT_THAT(ready_after([this] {
+                now_ += seconds(30);
+                session_->CheckLimits(now_);
+              }),
+              ElementsAre("key-100", "key-101", "key-102"));
 }
 
 TEST_F(SessionTest, AWorkerThatTellsNoStartBeginsEveryKeyAtItsAssignment) {

@@ -22,6 +22,8 @@ Status SetLimits(Queue* queue, const GroupLimits& of_queue, const GroupLimits& o
 // with the delay of the limiter and QueueOptions::max_requeues: then *failed is true. No call waits
 // for the disk. A Done, a Remove, a quarantine and a restart of the queue end the row.
 Status PutBackDead(Queue* queue, std::string_view key, bool* failed);
+// Whether that would take the key, which a worker holds, behind others.
+bool DiedBefore(Queue* queue, std::string_view key);
 
 // From now on the metrics count the work on these keys; until then they count from the hand-out.
 // Keys that no worker holds are ignored. Costs nothing in a store without metrics.
