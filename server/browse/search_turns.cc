@@ -16,7 +16,7 @@ SearchTurn::SearchTurn(SearchTurns* turns, const Caller& caller) : turns_(turns)
   }
   const MutexLock lock(turns_->mu_);
   if (turns_->taken_ && turns_->waiting_ >= SearchTurns::kMaxWaiting) {
-    status_ = Status::TimedOut("too many searches are waiting; try again");
+    status_ = Status::TimedOut("too many such calls are waiting; try again");
     return;
   }
   ++turns_->waiting_;

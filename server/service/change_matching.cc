@@ -1,5 +1,6 @@
 // Admin.ChangeMatching: a change to all keys that match a filter.
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -147,8 +148,8 @@ class MatchingChange {
   uint64_t done_ = 0;
 };
 
-Status ChangeMatching(const BrowseAccess& browse, const Caller& caller, const Request& request,
-                      v1::ChangeMatchingResponse* response) {
+Status ChangeMatching(const BrowseAccess& browse, SearchTurns* turns, const Caller& caller,
+                      const Request& request, v1::ChangeMatchingResponse* response) {
   if (Status s = Check(request); !s.ok()) {
     return s;
   }
@@ -159,7 +160,7 @@ Status ChangeMatching(const BrowseAccess& browse, const Caller& caller, const Re
   if (durability == Durability::kReplicated && !browse.access->replicated().ok()) {
     return browse.access->replicated();  // Before anything is changed.
   }
-  const SearchTurn turn(browse.turns, caller);
+  const SearchTurn turn(turns, caller);
   if (!turn.status().ok()) {
     return turn.status();
   }
@@ -176,8 +177,10 @@ Status ChangeMatching(const BrowseAccess& browse, const Caller& caller, const Re
 void AddChangeMatching(const BrowseAccess& browse, MethodTable* table) {
   table->Add(UnaryOfCaller<Request, v1::ChangeMatchingResponse>(
       "wq.v1.Admin", "ChangeMatching",
-      [browse](const Caller& caller, const auto& request, auto* response) {
-        return ChangeMatching(browse, caller, request, response);
+      // Turns of their own: searches of viewers hold up no change.
+      [browse, turns = std::make_shared<SearchTurns>()](const Caller& caller, const auto& request,
+                                                        auto* response) {
+        return ChangeMatching(browse, turns.get(), caller, request, response);
       },
       [](const Request&) { return true; }));
 }

@@ -43,7 +43,7 @@ struct BrowseAccess {
 };
 // Search, GetKey, GroupErrors.
 void AddBrowseKeys(const BrowseAccess& browse, MethodTable* table);
-// Admin.ChangeMatching. All of `browse` is set.
+// Admin.ChangeMatching. `browse.access` is set.
 void AddChangeMatching(const BrowseAccess& browse, MethodTable* table);
 
 // Admin.Change.

@@ -73,7 +73,10 @@ class EndlessOrNone final : public KeySources {
 
 class GoneTest : public ::testing::Test, protected ServerFixture {
  protected:
-  GoneTest() { AddBrowseKeys({.sources = &sources_, .turns = &turns_}, &methods_); }
+  GoneTest() {
+    AddBrowseKeys({.sources = &sources_, .turns = &turns_}, &methods_);
+    AddChangeMatching({.turns = &turns_, .access = &access_}, &methods_);
+  }
 
   template <typename Response, typename Request>
   Status CallOfGone(const std::string& path, const Request& request) const {
@@ -97,6 +100,7 @@ class GoneTest : public ::testing::Test, protected ServerFixture {
     return stub->GroupErrors(&context, request, &response);
   }
 
+  StoreAccess access_{store_.get(), nullptr, false};
   EndlessOrNone sources_;
   SearchTurns turns_;
   MethodTable methods_;
@@ -123,7 +127,7 @@ TEST_F(GoneTest, AClientThatIsGoneLeavesItsPlaceInTheRow) {
   }
 }
 
-TEST_F(GoneTest, FewCallsAwaitTheErrorsAndLeaveWithTheirClients) {
+TEST_F(GoneTest, FewCallsAwaitTheErrorsHoldUpNoChangeAndLeaveWithTheirClients) {
   const SearchTurn first(&turns_, {.peer = "x"});
   const Method* const method = methods_.Find("/wq.v1.Browse/GroupErrors");
   constexpr size_t kCalls = 100;
@@ -140,6 +144,12 @@ TEST_F(GoneTest, FewCallsAwaitTheErrorsAndLeaveWithTheirClients) {
     });
   }
   EXPECT_TRUE(support::Eventually([&] { return refused == kCalls - SearchTurns::kMaxWaiting; }));
+  v1::ChangeMatchingRequest change;
+  change.set_queue("pods");
+  change.set_kind(v1::ChangeMatchingRequest::DELETE);
+  v1::ChangeMatchingResponse changed;
+  const Method* const changes = methods_.Find("/wq.v1.Admin/ChangeMatching");
+  EXPECT_TRUE(changes->call({.peer = "x"}, change, &changed).ok());
   gone = true;
   for (std::thread& viewer : viewers) {
     viewer.join();
@@ -151,8 +161,6 @@ TEST_F(GoneTest, ABulkChangeOfAClientThatIsGoneEnds) {
   for (int i = 0; i < 3000; ++i) {
     ASSERT_TRUE(pods_->Add("key-" + std::to_string(i), {.durability = Durability::kAsync}).ok());
   }
-  StoreAccess access(store_.get(), nullptr, false);
-  AddChangeMatching({.sources = nullptr, .turns = &turns_, .access = &access}, &methods_);
   v1::ChangeMatchingRequest request;
   request.set_queue("pods");
   request.set_kind(v1::ChangeMatchingRequest::DELETE);
