@@ -4,6 +4,7 @@
 #include "bindings/c/boundary/bytes.h"
 #include "bindings/c/boundary/options.h"
 #include "bindings/c/queue_call.h"
+#include "wq/internal/queue_calls.h"
 #include "wq/wq.h"
 
 namespace {
@@ -30,7 +31,7 @@ wq_code AddCall(wq_queue queue, const char* key, size_t key_size, const wq_add_o
     AddOutcome did = AddOutcome::kAdded;
     // Without a pointer for the outcome the call is faster: see Queue::Add.
     Status status = add(q, k, call, outcome == nullptr ? nullptr : &did);
-    if (outcome != nullptr && (status.ok() || status.code() == wq::StatusCode::kNotDurable)) {
+    if (outcome != nullptr && IsApplied(status)) {
       *outcome = static_cast<int32_t>(did);
     }
     return status;

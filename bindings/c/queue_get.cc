@@ -7,6 +7,7 @@
 #include "bindings/c/boundary/bytes.h"
 #include "bindings/c/boundary/options.h"
 #include "bindings/c/queue_call.h"
+#include "wq/internal/queue_calls.h"
 #include "wq/wq.h"
 
 namespace {
@@ -174,7 +175,7 @@ wq_code wq_queue_done_batch(wq_queue queue, const char* list, size_t list_size,
       if (status.code() == StatusCode::kNotProcessing && !WQ_MUTANT(done_batch_stops)) {
         first = refused++ == 0 ? std::move(status) : std::move(first);
         status = {};
-      } else if (!status.ok() && status.code() != StatusCode::kNotDurable) {
+      } else if (!IsApplied(status)) {
         break;
       }
     }

@@ -6,6 +6,7 @@
 #include "engine/controller/controller_impl.h"
 #include "engine/controller/trace_parent.h"
 #include "wq/clock.h"
+#include "wq/internal/queue_calls.h"
 
 namespace wq {
 namespace {
@@ -18,9 +19,6 @@ bool Ends(const Status& status) {
 
 // The controller that the calling thread belongs to; null for any other thread.
 thread_local const Controller::Impl* thread_controller = nullptr;
-
-// Whether the call made its change in memory.
-bool Applied(const Status& s) { return s.ok() || s.code() == StatusCode::kNotDurable; }
 
 ReconcileOutcome OutcomeOf(const Result& result) {
   if (!result.error().ok()) {
@@ -137,7 +135,7 @@ Result Controller::Impl::Call(const ReconcileContext& context, bool* threw) cons
 
 bool Controller::Impl::ReportResult(const std::string& key, const Result& result) {
   // A Done without the Requeue before it would lose the key.
-  return Applied(NoteError(Requeue(key, result))) && Applied(NoteError(queue->Done(key)));
+  return IsApplied(NoteError(Requeue(key, result))) && IsApplied(NoteError(queue->Done(key)));
 }
 
 Status Controller::Impl::Requeue(const std::string& key, const Result& result) {
@@ -158,7 +156,7 @@ Status Controller::Impl::Requeue(const std::string& key, const Result& result) {
   }
   // Forget last: a requeue that is refused leaves the count as it was.
   const Status s = NoteError(queue->AddAfter(key, result.requeue_after()));
-  return Applied(s) ? queue->Forget(key) : s;
+  return IsApplied(s) ? queue->Forget(key) : s;
 }
 
 Status Controller::Impl::NoteError(Status s) {

@@ -10,9 +10,6 @@
 namespace wq {
 namespace {
 
-// Whether the call has changed the queue: at NotDurable in memory. The Flush at the end reports it.
-bool IsApplied(const Status& s) { return s.ok() || s.code() == StatusCode::kNotDurable; }
-
 size_t& CountOf(AddOutcome outcome, BatchResult* result) {
   if (outcome == AddOutcome::kHeld) {
     return result->held;

@@ -7,6 +7,7 @@
 #include "base/mutant.h"
 #include "engine/queue/queue_impl.h"
 #include "wq/clock.h"
+#include "wq/internal/queue_calls.h"
 #include "wq/limiter.h"
 #include "wq/queue.h"
 
@@ -236,7 +237,7 @@ Status Queue::AddBatch(std::span<const std::string_view> keys, const AddOptions&
   Status refused;
   while (call.next < keys.size()) {
     // At NotDurable the step was added, and so are those behind it; the wait at the end reports it.
-    if (Status s = impl_->AddStep(&call); !s.ok() && s.code() != StatusCode::kNotDurable) {
+    if (Status s = impl_->AddStep(&call); !IsApplied(s)) {
       refused = std::move(s);
       break;
     }
@@ -299,7 +300,7 @@ Status Queue::AddAfter(std::string_view key, std::chrono::microseconds delay,
     AddOptions at_once = options;
     at_once.debounce = Debounce{};
     Status s = Add(key, at_once, outcome);
-    if (s.ok() || s.code() == StatusCode::kNotDurable) {  // It was applied.
+    if (IsApplied(s)) {
       impl_->CountRetry();
     }
     if (s.code() != StatusCode::kShuttingDown) {

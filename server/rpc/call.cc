@@ -10,6 +10,7 @@
 
 #include "base/check.h"
 #include "server/rpc/rpc_status.h"
+#include "wq/internal/queue_calls.h"
 
 namespace wq {
 namespace {
@@ -321,7 +322,7 @@ void Call::Reply() {
   Caller caller = GetCaller();
   caller.gone = [this] { return IsCancelled(); };
   const Status status = method_->call(caller, *request_, response.get());
-  if (!status.ok() && status.code() != StatusCode::kNotDurable) {
+  if (!IsApplied(status)) {
     Finish(ToGrpc(status), status.code());
     return;
   }

@@ -28,9 +28,6 @@ Status Refused(uint64_t token) {
                                " is not of a key that this worker holds");
 }
 
-// Whether a call to the queue has made its change, in memory at least.
-bool Applied(const Status& s) { return s.ok() || s.code() == StatusCode::kNotDurable; }
-
 Status CheckRequest(const v1::WorkRequest& request) {
   if (request.has_hello()) {
     return Status::InvalidArgument("hello is for the first message only");
@@ -325,9 +322,9 @@ Status Session::Settle(const v1::Answer& answer, Durability durability, const He
     case v1::Answer::kRequeueAfter:
       s = queue_->AddAfter(held.key, std::chrono::microseconds(answer.requeue_after().delay_us()),
                            {.durability = durability});
-      if (Applied(s)) {
+      if (IsApplied(s)) {
         const Status forgotten = queue_->Forget(held.key);
-        s = s.ok() || !Applied(forgotten) ? forgotten : s;
+        s = s.ok() || !IsApplied(forgotten) ? forgotten : s;
       }
       break;
     case v1::Answer::kGiveBack:
@@ -341,7 +338,7 @@ Status Session::Settle(const v1::Answer& answer, Durability durability, const He
 }
 
 Status Session::EndHeld(const std::string& key, const Status& change) const {
-  if (!Applied(change)) {
+  if (!IsApplied(change)) {
     static_cast<void>(GiveBack(key));
     return change;
   }
@@ -368,7 +365,7 @@ Status Session::SettleFailed(const v1::Answer& answer, Durability durability, co
   AddOutcome outcome = AddOutcome::kAdded;
   Status s = queue_->AddRateLimited(held.key, answer.failed().error(), {.durability = durability},
                                     &outcome);
-  if (Applied(s) && answer.failed().quarantine()) {
+  if (IsApplied(s) && answer.failed().quarantine()) {
     s = queue_->Quarantine(held.key);
     outcome = AddOutcome::kHeld;
   }

@@ -11,6 +11,9 @@
 
 namespace wq {
 
+// Whether the call has changed the queue. At NotDurable it has, in memory.
+inline bool IsApplied(const Status& s) { return s.ok() || s.code() == StatusCode::kNotDurable; }
+
 // From now on, and until the queue is opened the next time, these limits count in place of
 // QueueOptions::limits and group_limits. Keys that workers hold beyond a new bound stay with them.
 // O(groups), and O(keys) if the queue had no limits. InvalidArgument: they are out of range.

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/mutex.h"
+#include "wq/internal/queue_calls.h"
 #include "wq/live_worker.h"
 
 namespace wqctl {
@@ -49,15 +50,15 @@ class LocalQueue final : public WorkQueue {
 
   wq::Status Succeed(const TakenKey& key) override {
     wq::Status s = queue_.Forget(key.key);
-    return Applied(s) ? End(key, s) : s;
+    return IsApplied(s) ? End(key, s) : s;
   }
 
   wq::Status Fail(const TakenKey& key, const std::string& error, FailedKey* failed) override {
     wq::AddOutcome outcome = wq::AddOutcome::kAdded;
     wq::Status s = queue_.AddRateLimited(key.key, error, {}, &outcome);
     // Cancels the delay. After a kill before this call, the key's next failure quarantines it.
-    if (Applied(s) && no_requeues_) s = queue_.Quarantine(key.key);
-    if (!Applied(s)) return s;
+    if (IsApplied(s) && no_requeues_) s = queue_.Quarantine(key.key);
+    if (!IsApplied(s)) return s;
     failed->quarantined = outcome == wq::AddOutcome::kHeld || no_requeues_;
     failed->failures = queue_.NumRequeues(key.key);
     return End(key, s);
@@ -188,7 +189,7 @@ class RemoteQueue final : public WorkQueue {
       worker = worker_.get();
     }
     wq::Status s = worker->Answer(key.token, answer, outcome);
-    if (Applied(s)) return s;
+    if (IsApplied(s)) return s;
     const wq::MutexLock lock(mu_);
     given_up_ = given_up_ || (ending_ && s.code() == wq::StatusCode::kIOError);
     return given_up_ || worker->ended() ? wq::Status::NotProcessing(s.message()) : s;

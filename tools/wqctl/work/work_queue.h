@@ -31,11 +31,6 @@ struct TakenKey {
   wq::Causes causes;      // Of the Adds since the hand-out before.
 };
 
-// Whether a status of the outcome of an attempt says that it is recorded.
-inline bool Applied(const wq::Status& s) {
-  return s.ok() || s.code() == wq::StatusCode::kNotDurable;
-}
-
 // What became of a failed key.
 struct FailedKey {
   uint64_t failures = 0;

@@ -10,6 +10,7 @@
 #include "tools/wqctl/text/duration.h"
 #include "tools/wqctl/text/log.h"
 #include "wq/controller.h"
+#include "wq/internal/queue_calls.h"
 #include "wq/keys.h"
 
 namespace wqctl {
@@ -189,7 +190,7 @@ wq::Status WorkerPool::Record(const Job& job, const CommandResult& result, Recor
 
 wq::Status WorkerPool::RecordSuccess(const Job& job, Recorded* recorded) {
   wq::Status s = job.queue->Succeed(TakenOf(job));
-  if (!Applied(s)) return s;
+  if (!IsApplied(s)) return s;
   ++succeeded_;
   *recorded = Recorded::kOutcome;
   return s;
@@ -198,7 +199,7 @@ wq::Status WorkerPool::RecordSuccess(const Job& job, Recorded* recorded) {
 wq::Status WorkerPool::RecordFailure(const Job& job, const std::string& error, Recorded* recorded) {
   FailedKey failed;
   wq::Status s = job.queue->Fail(TakenOf(job), error, &failed);
-  if (!Applied(s)) return s;
+  if (!IsApplied(s)) return s;
   ++failed_attempts_;
   *recorded = failed.quarantined ? Recorded::kQuarantined : Recorded::kOutcome;
   if (failed.quarantined) {
