@@ -61,11 +61,16 @@ func (q *Queue[T]) addWith(
 		return 0, err
 	}
 	call := addCall{how: how, options: options, group: q.group(item), patient: patient}
-	if options.RateLimited && q.limiter != nil {
-		delay := q.limiter.When(item)
-		call.retryDelay = &delay
+	if !options.RateLimited || q.limiter == nil {
+		return q.backend.addWith(key, call)
 	}
-	return q.backend.addWith(key, call)
+	delay := q.limiter.When(item)
+	call.retryDelay = &delay
+	outcome, err := q.backend.addWith(key, call)
+	if outcome == Held {
+		q.limiter.Forget(item)
+	}
+	return outcome, err
 }
 
 func (q *Queue[T]) group(item T) string {

@@ -42,35 +42,26 @@ func (q *Queue[T]) EndDelay(item T) error {
 // Quarantine takes the item out of the queue and keeps it with its failures, and the text of why,
 // until Release or Drop. A worker that holds it still has to call Done.
 func (q *Queue[T]) Quarantine(item T, why error) error {
-	return q.withKey(item, func(key string) error { return q.backend.quarantine(key, textOf(why)) })
-}
-
-// forgetQuarantined tells the limiter of an item that is to leave the quarantine.
-func (q *Queue[T]) forgetQuarantined(item T) {
-	if q.limiter == nil {
-		return
-	}
-	if quarantined, err := q.IsQuarantined(item); quarantined && err == nil {
+	err := q.withKey(item, func(key string) error { return q.backend.quarantine(key, textOf(why)) })
+	if q.limiter != nil && err == nil {
 		q.limiter.Forget(item)
 	}
+	return err
 }
 
 // Release adds a quarantined item again and clears its failures. NotFound: it is not quarantined.
 func (q *Queue[T]) Release(item T) error {
-	q.forgetQuarantined(item)
 	return q.change(item, changeRelease)
 }
 
 // ReleaseAfter is Release after a delay; until then the item is delayed. So many items can be
 // released one after the other.
 func (q *Queue[T]) ReleaseAfter(item T, delay time.Duration) error {
-	q.forgetQuarantined(item)
 	return q.withKey(item, func(key string) error { return q.backend.releaseAfter(key, delay) })
 }
 
 // Drop deletes a quarantined item and its failures. NotFound: it is not quarantined.
 func (q *Queue[T]) Drop(item T) error {
-	q.forgetQuarantined(item)
 	return q.change(item, changeDrop)
 }
 

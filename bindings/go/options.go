@@ -163,8 +163,8 @@ type RateLimiter[T comparable] interface {
 type QueueOptions[T comparable] struct {
 	// Codec converts between items and keys. Nil: DefaultCodec.
 	Codec Codec[T]
-	// Limiter decides the delay of AddRateLimited; Forget, Delete, Release and Drop call its Forget.
-	// Its own counts are lost with the process. Nil: Backoff, whose count is the queue's and
+	// Limiter decides the delay of AddRateLimited; Forget, Delete and a quarantine call its
+	// Forget. Its own counts are lost with the process. Nil: Backoff, whose count is the queue's and
 	// survives restarts.
 	Limiter RateLimiter[T]
 	// Backoff decides the delay if Limiter is nil. Nil: Exponential(5 ms, 1000 s), as in client-go.

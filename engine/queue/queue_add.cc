@@ -77,9 +77,6 @@ Status Queue::Add(std::string_view key, const AddOptions& options, AddOutcome* o
   const HashedKey hashed(key);
   impl_->Prefetch(hashed);
   const std::string group = impl_->GroupOf(key, options);
-  if (impl_->options.releases) {
-    impl_->ForgetQuarantined({&key, 1});
-  }
   Time now = impl_->TimeOfAdd(options);
   Impl::Effects effects;
   FullCount full(impl_->metrics.get());
@@ -143,9 +140,6 @@ void Queue::Impl::BeginStep(Batch* call) {
   const size_t most = std::min(keys.size(), call->begin + kBatchStep);
   for (size_t bytes = 0; call->end < most && bytes < kBatchStepBytes; ++call->end) {
     bytes += keys[call->end].size();
-  }
-  if (options.releases) {
-    ForgetQuarantined(keys.subspan(call->begin, call->end - call->begin));
   }
   call->groups.clear();
   if (options.group_of != nullptr || call->options.group.has_value()) {
@@ -309,9 +303,6 @@ Status Queue::AddAfter(std::string_view key, std::chrono::microseconds delay,
     // After ShutDown a worker may still add the key that it holds. The key must stay in the store
     // and not be handed out, so it is delayed.
   }
-  if (impl_->options.releases) {
-    impl_->ForgetQuarantined({&key, 1});
-  }
   const int64_t delay_us = std::clamp(delay, std::chrono::microseconds(1), kMaxDelay).count();
   const Time now = impl_->clock->Now();
   Impl::Effects effects;
@@ -361,6 +352,8 @@ Status Queue::Impl::CountFailure(std::string_view key, std::string_view error,
     if (metrics != nullptr) {
       metrics->ObserveLimiterDelay(delay.count());
     }
+    AddOutcome own_outcome = AddOutcome::kAdded;
+    outcome = outcome == nullptr ? &own_outcome : outcome;
     if (Status s = Requeue(key, add, outcome, &effects,
                            [&](QueueState& state, const QueueState::Wanted& wanted, bool stopping) {
                              // After ShutDown the key must stay in the store and not be handed out.
@@ -374,6 +367,9 @@ Status Queue::Impl::CountFailure(std::string_view key, std::string_view error,
                            });
         !s.ok()) {
       return s;
+    }
+    if (*outcome == AddOutcome::kHeld) {  // Its next failure will be its first.
+      limiter->Forget(key);
     }
   }
   // No lock is held while the disk is waited for: one write serves many failures.

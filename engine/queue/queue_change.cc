@@ -1,11 +1,11 @@
 // The calls of a Queue that change keys which it has already, its cursors, or its pause.
 
 #include <algorithm>
-#include <iterator>
 #include <vector>
 
 #include "engine/queue/queue_impl.h"
 #include "wq/clock.h"
+#include "wq/internal/queue_calls.h"
 #include "wq/limiter.h"
 #include "wq/queue.h"
 #include "wq/queue_access.h"
@@ -76,9 +76,6 @@ Status Queue::Impl::ChangeKey(KeyChange change, std::string_view key,
   if (change == KeyChange::kForget || change == KeyChange::kDelete) {
     limiter->Forget(key);
   }
-  if (change == KeyChange::kRelease || change == KeyChange::kDrop) {
-    ForgetQuarantined({&key, 1});
-  }
   const bool adds = change == KeyChange::kRequeue || change == KeyChange::kRelease;
   const int64_t delay_us = std::min(delay, kMaxDelay).count();
   const Time now = adds ? clock->Now() : Time();
@@ -86,18 +83,6 @@ Status Queue::Impl::ChangeKey(KeyChange change, std::string_view key,
       adds ? RefusedAfter::kShutDown : RefusedAfter::kClose,
       [&](QueueState& state) { return MakeChange(&state, change, key, delay_us, now); },
       durability);
-}
-
-void Queue::Impl::ForgetQuarantined(std::span<const std::string_view> keys) {
-  std::vector<std::string_view> quarantined;
-  {
-    const MutexLock lock(mu);
-    std::copy_if(keys.begin(), keys.end(), std::back_inserter(quarantined),
-                 [from = state](std::string_view key) { return from->IsQuarantined(key); });
-  }
-  for (const std::string_view key : quarantined) {  // The limiter may be the user's code.
-    limiter->Forget(key);
-  }
 }
 
 Status Queue::Remove(std::string_view key) {
@@ -141,13 +126,17 @@ Status Queue::Quarantine(std::string_view key, std::string_view error) {
   }
   const std::string group = bad_key.ok() ? impl_->GroupOf(key, {}) : std::string();
   const Time now = impl_->clock->Now();
-  return impl_->Change(RefusedAfter::kClose, [&](QueueState& state) {
+  Status s = impl_->Change(RefusedAfter::kClose, [&](QueueState& state) {
     if (!bad_key.ok() && !state.IsProcessing(key)) {
       return bad_key;
     }
     state.Quarantine(key, error, now, group);
     return Status::Ok();
   });
+  if (IsApplied(s)) {
+    impl_->limiter->Forget(key);
+  }
+  return s;
 }
 
 // --- Limits ---

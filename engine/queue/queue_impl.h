@@ -73,7 +73,6 @@ struct Queue::Impl final : Timer::Target, HistoryRecorder::Source {
           shards(of.shards),
           durability(of.durability),
           when_full(of.when_full),
-          releases(of.quarantined_add == QuarantinedAdd::kRelease),
           group_of(of.group_of) {}
 
     size_t max_pending;
@@ -83,7 +82,6 @@ struct Queue::Impl final : Timer::Target, HistoryRecorder::Source {
     uint32_t shards;
     Durability durability;
     WhenFull when_full;
-    bool releases;  // An Add of a quarantined key releases it.
     std::function<std::string(std::string_view key)> group_of;
   };
 
@@ -298,9 +296,6 @@ struct Queue::Impl final : Timer::Target, HistoryRecorder::Source {
   // The changes of QueueAccess to one key. `delay` is of kRelease.
   Status ChangeKey(KeyChange change, std::string_view key, std::chrono::microseconds delay,
                    Durability durability) WQ_EXCLUDES(mu);
-  // Tells the limiter of those keys that are in quarantine, which the call under way ends. A key
-  // that gets there before the call takes mu is forgotten at the next Forget.
-  void ForgetQuarantined(std::span<const std::string_view> keys) WQ_EXCLUDES(mu);
   // From now on these limits count, in place of those of the options.
   Status SetLimits(const GroupLimits& of_queue, const GroupLimits& of_groups) WQ_EXCLUDES(mu);
 

@@ -33,8 +33,8 @@ class Limiter {
   // negative delay counts as 0. See Queue::AddRateLimited for when it is called.
   virtual std::chrono::microseconds When(std::string_view key, uint64_t failures, Time now) = 0;
 
-  // Deletes this limiter's own state about `key`: it succeeded, was deleted, or leaves the
-  // quarantine. The queue clears its count itself.
+  // Deletes this limiter's own state about `key`: it succeeded, was deleted, or went
+  // into quarantine. The queue clears its count itself.
   virtual void Forget(std::string_view /*key*/) {}
 
   // Returns the state that is to survive a restart besides the counts; empty for none. At most

@@ -25,34 +25,21 @@ using QueueChangeTest = QueueTest;
 
 // --- Quarantine ---
 
-struct Ending {
+struct Forgetting {
   const char* name;
   std::function<Status(Queue*)> call;
 };
 
-Status ChangeBoth(Queue* queue, KeyChange change) {
-  ChangeResult result;
-  return AccessTo(queue)->Change(change, std::vector<std::string_view>{"bad", "failing"}, {},
-                                 &result);
-}
-
-const Ending kEndings[] = {
-    {"Release", [](Queue* q) { return q->Release("bad"); }},
-    {"ReleaseAfter", [](Queue* q) { return q->ReleaseAfter("bad", seconds(1)); }},
-    {"Drop", [](Queue* q) { return q->Drop("bad"); }},
+const Forgetting kForgettings[] = {
+    {"Forget", [](Queue* q) { return q->Forget("bad"); }},
     {"Delete", [](Queue* q) { return q->Delete("bad"); }},
-    {"Add", [](Queue* q) { return q->Add("bad"); }},
-    {"AddDebounced",
+    {"Quarantine", [](Queue* q) { return q->Quarantine("bad"); }},
+    {"TheLastFailure", [](Queue* q) { return q->AddRateLimited("bad"); }},
+    {"AFailureInQuarantine",
      [](Queue* q) {
-       return q->Add("bad", {.debounce = Debounce{seconds(1), seconds(1)}});
+       EXPECT_TRUE(q->Quarantine("bad").ok());
+       return q->AddRateLimited("bad");
      }},
-    {"AddAfter", [](Queue* q) { return q->AddAfter("bad", seconds(1)); }},
-    {"AddBatch",
-     [](Queue* q) {
-       return q->AddBatch(std::vector<std::string_view>{"other", "bad", "failing"});
-     }},
-    {"ReleaseOfMany", [](Queue* q) { return ChangeBoth(q, KeyChange::kRelease); }},
-    {"DropOfMany", [](Queue* q) { return ChangeBoth(q, KeyChange::kDrop); }},
 };
 
 // Counts failures by itself, as client-go's limiters do.
@@ -67,21 +54,20 @@ class OwnCounts final : public Limiter {
   std::map<std::string, int> counts_;
 };
 
-TEST_F(QueueChangeTest, WhatEndsAQuarantineLetsTheLimiterForgetTheKeyAndNoOther) {
-  for (const Ending& ending : kEndings) {
-    SCOPED_TRACE(ending.name);
+TEST_F(QueueChangeTest, TheLimiterForgetsTheKeyAndNoOther) {
+  for (const Forgetting& forgetting : kForgettings) {
+    SCOPED_TRACE(forgetting.name);
     const auto limiter = std::make_shared<OwnCounts>();
-    CloseAndOpen({.quarantined_add = QuarantinedAdd::kRelease, .limiter = limiter});
+    CloseAndOpen({.max_requeues = 6, .limiter = limiter});
     for (int i = 0; i < 6; ++i) {
       ASSERT_TRUE(queue_->AddRateLimited("bad").ok());
       ASSERT_TRUE(queue_->AddRateLimited("failing").ok());
     }
-    ASSERT_TRUE(queue_->Quarantine("bad").ok());
-    EXPECT_EQ(queue_->Release("failing").code(), StatusCode::kNotFound);
-    ASSERT_TRUE(ending.call(queue_).ok());
+    ASSERT_TRUE(forgetting.call(queue_).ok());
     EXPECT_EQ(limiter->When("bad", 0, {}), seconds(1));
     EXPECT_EQ(limiter->When("failing", 0, {}), seconds(64));
     static_cast<void>(queue_->Delete("bad"));
+    static_cast<void>(queue_->Delete("failing"));
   }
 }
 
