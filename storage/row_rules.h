@@ -91,6 +91,9 @@ inline constexpr int kRowRuleCount = static_cast<int>(RowRule::kRowsOfNoQueue) +
 inline constexpr uint64_t kMaxSequence = (uint64_t{1} << 63) - 1;
 inline constexpr uint64_t kMaxImportedSequence = kMaxSequence / 2;
 
+// A count of failures stays there, so that it is a number in every language.
+inline constexpr uint64_t kMaxFailures = (uint64_t{1} << 63) - 1;
+
 // What follows the name of the key, cursor or queue: "is pending twice". kQueueIdTwice is followed
 // by the other queue's name, kRowsOfNoQueue follows a number. Empty for kNone.
 std::string_view TextOf(RowRule rule);

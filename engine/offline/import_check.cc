@@ -1,7 +1,6 @@
 #include "engine/offline/import_check.h"
 
 #include <algorithm>
-#include <limits>
 #include <string>
 
 #include "base/names.h"
@@ -43,14 +42,11 @@ RowRule CheckFields(const Entry& entry) {
              : CheckRow(failures);
 }
 
-// A queue counts no further than this.
-constexpr uint64_t kMaxFailures = std::numeric_limits<int64_t>::max();
-
 Status CheckFailures(const Entry& entry) {
-  if (!entry.failures || entry.failures->count <= kMaxFailures) return {};
+  if (!entry.failures || entry.failures->count <= storage::kMaxFailures) return {};
   return Status::InvalidArgument("key '" + EscapeKey(entry.key) + "' has " +
                                  std::to_string(entry.failures->count) + " failures, more than " +
-                                 std::to_string(kMaxFailures));
+                                 std::to_string(storage::kMaxFailures));
 }
 
 // Such a delay would end before its ready time, as one that was begun by another clock does: see

@@ -59,9 +59,6 @@
 
 namespace wq {
 
-// A count of failures stays there, so that it is a number in every language.
-inline constexpr uint64_t kMostFailures = (uint64_t{1} << 63) - 1;
-
 class QueueState {
  public:
   // Copies what it needs of `options`. Mutations are appended to `batch`, which is borrowed;

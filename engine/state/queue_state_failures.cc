@@ -7,6 +7,7 @@
 #include "base/mutant.h"
 #include "base/utf8.h"
 #include "engine/state/queue_state.h"
+#include "storage/row_rules.h"
 
 namespace wq {
 
@@ -37,7 +38,7 @@ QueueState::Added QueueState::AddRateLimited(std::string_view key, const Failure
   entry->first_at_us = entry->count == 0 ? now.wall_us : entry->first_at_us;
   entry->last_at_us = now.wall_us;
   entry->last_error = CutUtf8(failure.error, kMaxErrorBytes);
-  entry->count = std::min(entry->count + (WQ_MUTANT(count_twice) ? 2 : 1), kMostFailures);
+  entry->count = std::min(entry->count + (WQ_MUTANT(count_twice) ? 2 : 1), storage::kMaxFailures);
   ++failures_;
   if (max_requeues_ > 0 && entry->count > max_requeues_) {
     Record(HistoryKind::kFailed, key, 0, failure.error);

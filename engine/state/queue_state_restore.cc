@@ -111,7 +111,7 @@ Status QueueState::RestoreQuarantine(const storage::QuarantineRecord& record) {
   item->failures->quarantined = true;
   item->failures->quarantined_at_us = record.quarantined_at_us;
   item->failures->lane = HasLane(record.lane) ? record.lane : kFastLane;
-  item->failures->count = std::min(record.failures.count, kMostFailures);
+  item->failures->count = std::min(record.failures.count, storage::kMaxFailures);
   item->failures->first_at_us = record.failures.first_at_us;
   item->failures->last_at_us = record.failures.last_at_us;
   item->failures->last_error = record.failures.last_error;
@@ -197,7 +197,7 @@ Status QueueState::RestoreFailures(const storage::FailureRecord& record) {
     return Contradiction(record.key, broken);
   }
   FailureEntry* entry = Failures(item);
-  entry->count = std::min(record.count, kMostFailures);
+  entry->count = std::min(record.count, storage::kMaxFailures);
   entry->first_at_us = record.first_at_us;
   entry->last_at_us = record.last_at_us;
   entry->last_error = record.last_error;

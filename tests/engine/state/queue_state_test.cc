@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "engine/order/order.h"
+#include "storage/row_rules.h"
 #include "tests/engine/state/state_fixture.h"
 
 namespace wq {
@@ -47,7 +48,7 @@ TEST_F(QueueStateTest, RecoveryAcceptsAnyReadyAt) {
 
 TEST_F(QueueStateTest, ACountOfFailuresStaysAtItsBound) {
   storage::MutationBatch batch;
-  storage::PutFailures(kId, {.key = "at", .count = kMostFailures}, &batch);
+  storage::PutFailures(kId, {.key = "at", .count = storage::kMaxFailures}, &batch);
   storage::PutFailures(kId, {.key = "above", .count = UINT64_MAX}, &batch);
   storage::PutQuarantine(kId, {.failures = {.key = "bad", .count = UINT64_MAX}}, &batch);
   ASSERT_TRUE(storage().Write(batch, false).ok());
@@ -56,7 +57,7 @@ TEST_F(QueueStateTest, ACountOfFailuresStaysAtItsBound) {
     Fail("at", 0);
     Fail("above", 0);
     for (const char* const key : {"at", "above", "bad"}) {
-      EXPECT_EQ(state().NumRequeues(key), kMostFailures) << key;
+      EXPECT_EQ(state().NumRequeues(key), storage::kMaxFailures) << key;
     }
   }
 }
