@@ -10,6 +10,7 @@
 #include "engine/offline/entry_records.h"
 #include "engine/offline/store_view_impl.h"
 #include "engine/order/lane_counts.h"
+#include "engine/state/queue_state.h"
 #include "storage/records.h"
 #include "wq/clock.h"
 #include "wq/store_view.h"
@@ -225,7 +226,8 @@ Status AddCursors(const storage::Reader& reader, QueueId queue, QueueSummary* su
   });
 }
 
-Status AddState(const storage::Reader& reader, QueueId queue, QueueSummary* summary) {
+Status AddState(const storage::Reader& reader, QueueId queue, int64_t now_us,
+                QueueSummary* summary) {
   storage::QueueStateRecord record;
   std::string value;
   Status s = storage::GetQueueState(reader, queue, &value, &record);
@@ -235,7 +237,7 @@ Status AddState(const storage::Reader& reader, QueueId queue, QueueSummary* summ
   summary->paused = record.paused;
   summary->shards = record.shards;
   if (record.paused && record.paused_until_us != 0) {
-    summary->paused_until_us = record.paused_until_us;
+    summary->paused_until_us = QueueState::PauseEndUs(record, now_us);
   }
   return s;
 }
@@ -250,7 +252,7 @@ Status StoreView::Summarize(std::string_view queue, const SummaryOptions& option
   summary->name = queue;
   const storage::Reader& reader = *impl_->reader;
   const int64_t now_us = options.now_us.value_or(Clock::System()->WallUs());
-  Status status = AddState(reader, id, summary);
+  Status status = AddState(reader, id, now_us, summary);
   if (status.ok()) status = AddPending(reader, id, options, now_us, summary);
   if (status.ok()) status = AddDelayed(reader, id, now_us, summary);
   if (status.ok()) status = AddFailures(reader, id, options.top_failing, summary);

@@ -75,9 +75,11 @@ QueueCounts Queue::Counts() const {
   bool more = false;
   QueueCounts counts = impl_->Read([&](const QueueState& state) {
     QueueCounts now = state.Counts();
+    const Time time = impl_->clock->Now();
     if (const std::optional<int64_t> due_us = state.NextDelayDue(); due_us.has_value()) {
-      now.next_due_us = std::max<int64_t>(0, *due_us - impl_->clock->SteadyUs());
+      now.next_due_us = std::max<int64_t>(0, *due_us - time.steady_us);
     }
+    now.paused_until_us = state.PausedUntilUs(time);
     more = lanes.Read(state);
     return now;
   });

@@ -211,7 +211,9 @@ class QueueState {
   size_t pending() const { return queued_ + processing_; }
   bool paused() const { return paused_; }
   // Wall time; 0: it is not paused, or until Resume.
-  int64_t paused_until_us() const { return paused_ ? paused_until_us_ : 0; }
+  int64_t PausedUntilUs(Time now) const {
+    return paused_until_us_ == 0 ? 0 : Later(now.wall_us, pause_due_us_ - now.steady_us);
+  }
   // How often a key became ready to be handed out since this object was made.
   uint64_t readied() const { return readied_; }
   // How often a key became dirty since then: Adds that were not deduplicated, and delays that
@@ -277,6 +279,8 @@ class QueueState {
   Status RestoreDelayed(const storage::DelayedRecord& record, Time now);
   Status RestoreFailures(const storage::FailureRecord& record);
   Status RestoreCursor(const storage::CursorRecord& record);
+  // When a pause that ends by itself would end, if the queue were opened at wall_us.
+  static int64_t PauseEndUs(const storage::QueueStateRecord& record, int64_t wall_us);
   // Ends the recovery. Moves keys of lanes that the order does not have (it may be another order
   // than at the last opening) to the back of kFastLane, gives each key a sequence of its own, makes
   // keys clean that were processing when

@@ -48,7 +48,6 @@ QueueCounts QueueState::Counts() const {
   counts.stuck = held_.passed();
   counts.held_back = HeldBack();
   counts.paused = paused_;
-  counts.paused_until_us = paused_until_us();
   counts.adds = adds_;
   counts.dones = dones_;
   counts.failures = failures_;

@@ -70,7 +70,16 @@ Left LeftOf(int64_t end_us, int64_t length_us, int64_t begun_us, int64_t wall_us
   return {rest_us, rest_us == length_us};
 }
 
+Left LeftOfPause(const storage::QueueStateRecord& record, int64_t wall_us) {
+  const int64_t length_us = record.pause_us > 0 ? record.pause_us : kMaxDelay.count();
+  return LeftOf(record.paused_until_us, length_us, record.paused_at_us, wall_us);
+}
+
 }  // namespace
+
+int64_t QueueState::PauseEndUs(const storage::QueueStateRecord& record, int64_t wall_us) {
+  return Later(wall_us, LeftOfPause(record, wall_us).us);
+}
 
 Status QueueState::RestoreState(const storage::QueueStateRecord& record, Time now) {
   if (const RowRule broken = CheckRow(record); broken != RowRule::kNone) {
@@ -86,8 +95,7 @@ Status QueueState::RestoreState(const storage::QueueStateRecord& record, Time no
     paused_until_us_ = record.paused_until_us;
     pause_us_ = record.pause_us;
     paused_at_us_ = record.paused_at_us;
-    const int64_t length_us = pause_us_ > 0 ? pause_us_ : kMaxDelay.count();
-    const Left left = LeftOf(paused_until_us_, length_us, paused_at_us_, now.wall_us);
+    const Left left = LeftOfPause(record, now.wall_us);
     if (left.begins) {
       paused_at_us_ = now.wall_us;
       PutState();

@@ -63,6 +63,24 @@ TEST_F(StoreViewTest, DelaysAreCountedByWhatWasAskedForAndByWhatIsLeft) {
   EXPECT_THAT(summary.due.counts, ElementsAre(2, 1, 0, 1, 0, 0, 0, 0, 1));
 }
 
+TEST_F(StoreViewTest, SummaryShowsAPauseByItsLength) {
+  // Asked for 600 us at 100'000; the clock was set back meanwhile, and right again at last.
+  struct {
+    int64_t paused_at_us, now_us, until_us;
+  } const cases[] = {{100'000, 1'000, 1'600}, {1'000, 1'200, 1'600}, {1'000, 100'100, 100'600}};
+  for (const auto& [paused_at_us, now_us, until_us] : cases) {
+    storage::PutQueueState(kPods,
+                           {.sequence_high_water = 1,
+                            .paused = true,
+                            .paused_until_us = 100'600,
+                            .pause_us = 600,
+                            .paused_at_us = paused_at_us},
+                           &batch_);
+    View();
+    EXPECT_EQ(Summary({.now_us = now_us}).paused_until_us, until_us) << now_us;
+  }
+}
+
 TEST_F(StoreViewTest, ShardsAreShown) {
   storage::PutPending(kPods, {.key = "a", .sequence = 1, .group = "node-1"}, &batch_);
   storage::PutPending(kPods, {.key = "node-1", .sequence = 2}, &batch_);

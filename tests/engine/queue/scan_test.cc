@@ -1,4 +1,5 @@
 // Queue::Scan and Inspect.
+#include <algorithm>
 #include <atomic>
 #include <map>
 #include <random>
@@ -178,6 +179,23 @@ TEST_F(ScanTest, TheOldestKeyAndTheEndOfAPause) {
   EXPECT_EQ(queue_->Counts().paused_until_us, 0);
   ASSERT_TRUE(queue_->Pause().ok());
   EXPECT_EQ(queue_->Counts().paused_until_us, 0);
+}
+
+// A pause is never longer than was asked, whatever the clock says meanwhile.
+TEST_F(ScanTest, TheEndOfAPauseAfterTheClockWasSet) {
+  constexpr int64_t kDayUs = 86'400'000'000;
+  constexpr int64_t kPauseUs = 600'000'000;
+  const int64_t begun_us = clock_.WallUs();
+  ASSERT_TRUE(queue_->Pause(microseconds(kPauseUs)).ok());
+  for (const int64_t wall_us : {begun_us + kDayUs, begun_us - kDayUs, begun_us}) {
+    clock_.SetWall(wall_us);
+    EXPECT_EQ(queue_->Counts().paused_until_us, wall_us + kPauseUs) << "open";
+  }
+  for (const int64_t wall_us : {begun_us - kDayUs, begun_us + kPauseUs / 2}) {
+    clock_.SetWall(wall_us);
+    CloseAndOpen();
+    EXPECT_EQ(queue_->Counts().paused_until_us, std::min(wall_us, begun_us) + kPauseUs);
+  }
 }
 
 }  // namespace
