@@ -30,16 +30,15 @@ class Queue::Impl::LaneReading {
 
   // Under the queue's lock, again and again while it returns true.
   bool Read(const QueueState& state) {
+    NoteOldest(state.OldestBehindUs());
     return state.ForEachLane(&place_, kPieceLanes, [this](Lane lane, const LaneItems& items) {
-      const int64_t added_us = items.Oldest().added_at_us;
-      oldest_us_ = std::min(oldest_us_.value_or(added_us), added_us);
+      NoteOldest(items.Oldest().added_at_us);
       lanes_.emplace_back(lane, items.size());
     });
   }
   // Before the next Read, without the lock: room for what it appends.
   void Grow() { lanes_.reserve(std::max(lanes_.size() + kPieceLanes, lanes_.capacity())); }
 
-  std::optional<int64_t> oldest_us() const { return oldest_us_; }
   void Fill(QueueCounts* counts) {
     std::sort(lanes_.begin(), lanes_.end());  // A lane is there once for each shard.
     size_t last = 0;
@@ -52,9 +51,16 @@ class Queue::Impl::LaneReading {
     }
     lanes_.resize(std::min(lanes_.size(), last + 1));
     counts->lanes = MostKeys(std::move(lanes_), &counts->other_lanes);
+    counts->oldest_added_at_us = oldest_us_;
   }
 
  private:
+  void NoteOldest(std::optional<int64_t> added_us) {
+    if (added_us.has_value()) {
+      oldest_us_ = std::min(oldest_us_.value_or(*added_us), *added_us);
+    }
+  }
+
   static constexpr size_t kPieceLanes = 1000;
   QueueState::LanePlace place_;
   std::vector<std::pair<Lane, size_t>> lanes_;
@@ -88,12 +94,6 @@ QueueCounts Queue::Counts() const {
   }
   lanes.Fill(&counts);
   return counts;
-}
-
-std::optional<int64_t> Queue::OldestAddedAtUs() const {
-  Impl::LaneReading lanes;
-  impl_->ReadLanes(&lanes);
-  return lanes.oldest_us();
 }
 
 // --- One key ---
@@ -166,8 +166,9 @@ QueueReading Queue::Impl::ReadGauges() const {
   if (more) {
     ReadLanes(&lanes);
   }
-  reading.oldest_us = std::max<int64_t>(0, now.wall_us - lanes.oldest_us().value_or(now.wall_us));
   lanes.Fill(&reading.counts);
+  reading.oldest_us =
+      std::max<int64_t>(0, now.wall_us - reading.counts.oldest_added_at_us.value_or(now.wall_us));
   return reading;
 }
 

@@ -26,6 +26,9 @@ class ItemAges {
   }
   // Without effect if the item is not in.
   void Erase(const Item* item) {
+    if (places_.empty()) {
+      return;
+    }
     if (const auto it = places_.find(item); it != places_.end()) {
       passed_ -= last_passed_ < it->second ? 0 : 1;
       by_age_.erase(it->second);

@@ -111,6 +111,7 @@ void QueueState::Enqueue(Item* item, Lane lane) {
 // Makes a kQueued item kClean.
 void QueueState::Unqueue(Item* item) {
   OrderOf(*item).Remove(item);
+  behind_.Erase(item);
   --queued_;
   item->state = KeyState::kClean;
   item->deaths = 0;
@@ -128,9 +129,11 @@ bool QueueState::Touch(Item* item, Lane lane) {
       return false;
     }
     OrderOf(*item).Remove(item);
+    behind_.Erase(item);
     item->lane = lane;
     item->sequence = NextSequence();
     OrderOf(*item).Push(item);
+    behind_.Insert(item, item->added_at_us);
   } else {
     const bool sets = re_add_ == ReAdd::kSetsLane || item->state == KeyState::kProcessing;
     if (lane == old_lane || (lane < old_lane && !sets)) {
@@ -149,6 +152,7 @@ const Item* QueueState::Get(uint32_t shard, Time now) noexcept {
   Item* item = orders_[shard]->Pop();
   if (item != nullptr) {
     items_.Prefetch(*item);  // For Done.
+    behind_.Erase(item);
     if (WQ_MUTANT(drop_processing)) {
       ErasePending(*item, item->lane, item->sequence);
     }
@@ -254,6 +258,7 @@ void QueueState::PutBackItem(Item* item, bool behind) {
   }
   if (behind) {
     Enqueue(item, item->lane);
+    behind_.Insert(item, item->added_at_us);
   } else {
     item->state = KeyState::kQueued;
     OrderOf(*item).PutBack(item);

@@ -220,7 +220,10 @@ class QueueState {
   // ended.
   uint64_t adds() const { return adds_; }
   uint64_t held_adds() const { return held_adds_; }
-  QueueCounts Counts() const;  // Without the lanes.
+  // When the oldest of the queued keys was added that have come behind later ones since the queue
+  // was opened; nullopt: there is none.
+  std::optional<int64_t> OldestBehindUs() const { return behind_.NextSinceUs(); }
+  QueueCounts Counts() const;  // Without the lanes and times.
 
   // Where a walk over the lanes of all shards goes on.
   struct LanePlace {
@@ -418,6 +421,7 @@ class QueueState {
   DelayHeap resyncs_;       // which are here.
   ResyncGate resync_gate_;
   ItemAges held_;          // Items that are processing, if keys can become stuck.
+  ItemAges behind_;        // See OldestBehindUs: by added_at_us.
   size_t queued_ = 0;      // Items that are kQueued.
   size_t processing_ = 0;  // Items that are kProcessing or kProcessingDirty.
   size_t failing_ = 0;     // Items with a FailureEntry that is not quarantined.

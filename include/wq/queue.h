@@ -78,6 +78,10 @@ struct QueueCounts {
   // out.
   std::map<Lane, size_t> lanes;
   size_t other_lanes = 0;  // Queued in the lanes that are not in `lanes`.
+  // When the oldest key was added that is the first of its lane or group, or that has come behind
+  // later ones since the queue was opened: it moved to another lane, or its workers died of it.
+  // Wall time in microseconds; unset: none is queued.
+  std::optional<int64_t> oldest_added_at_us = std::nullopt;
   bool paused = false;
   // When the pause ends by itself, wall time in microseconds; 0: the queue is not paused, or until
   // Resume.
@@ -324,9 +328,6 @@ class Queue {
   // All of one instant; but of more than a thousand lanes, `lanes` is counted in pieces, while the
   // queue goes on.
   QueueCounts Counts() const;
-  // When the key was added that has been queued longest, wall time in microseconds; nullopt: none
-  // is queued. Fires nothing that is due, so it never waits for the disk.
-  std::optional<int64_t> OldestAddedAtUs() const;
   // Returns the first queued keys in the order in which they would be handed out, all of one
   // instant: at most `limit` and at most kMaxListed, and no more once their bytes are 256 KiB.
   // Limits and the starvation bound are not predicted; of a queue with shards they come shard by

@@ -23,8 +23,8 @@ QueueTotals TotalsOf(const QueueCounts& counts) {
 }
 
 // 0: no key is queued.
-double OldestAgeSeconds(const Queue& queue, int64_t now_us) {
-  const int64_t added_us = queue.OldestAddedAtUs().value_or(now_us);
+double OldestAgeSeconds(const QueueCounts& counts, int64_t now_us) {
+  const int64_t added_us = counts.oldest_added_at_us.value_or(now_us);
   return static_cast<double>(std::max<int64_t>(0, now_us - added_us)) / 1e6;
 }
 
@@ -59,7 +59,7 @@ void Overview::Measure() {
                          .delayed = counts.delayed,
                          .failing = counts.failing,
                          .quarantined = counts.quarantined,
-                         .oldest_age_seconds = OldestAgeSeconds(*queue, now.wall_us),
+                         .oldest_age_seconds = OldestAgeSeconds(counts, now.wall_us),
                          .totals = TotalsOf(counts)};
     rates_.Measure(name, now.steady_us, sample->totals);
   }
@@ -106,7 +106,7 @@ void Overview::Read(const std::string& queue, v1::GetOverviewResponse* response)
     const QueueCounts counts = open->Counts();
     row->set_open(true);
     ToCounts(counts, open->IsShuttingDown(), row->mutable_counts());
-    row->set_oldest_added_at_us(open->OldestAddedAtUs().value_or(0));
+    row->set_oldest_added_at_us(counts.oldest_added_at_us.value_or(0));
     row->set_paused_until_us(counts.paused_until_us);
     const Rates::PerSecond rates = rates_.Measure(name, now.steady_us, TotalsOf(counts));
     row->set_adds_per_second(rates.adds);

@@ -44,7 +44,6 @@ void ReadOnce(Queue* queue, size_t kind, std::string* page) {
     }
     case 6:  // As the page's events and the metrics do.
       queue->Counts();
-      queue->OldestAddedAtUs();
       break;
     default:
       queue->Cursors();

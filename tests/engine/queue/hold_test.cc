@@ -83,7 +83,6 @@ class HoldTest : public QueueTest, public ::testing::WithParamInterface<HoldCase
     return {
         {"Len", [this] { EXPECT_EQ(queue_->Len(), kHoldQueued); }},
         {"Counts", [this] { EXPECT_EQ(queue_->Counts().quarantined, kHoldQuarantined); }},
-        {"OldestAddedAtUs", [this] { EXPECT_TRUE(queue_->OldestAddedAtUs().has_value()); }},
         {"List", [this] { EXPECT_EQ(queue_->List().size(), kMaxListed); }},
         {"PositionOf",
          [this, last] {

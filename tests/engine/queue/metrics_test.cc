@@ -13,6 +13,7 @@
 #include "tests/engine/queue/metrics_fixture.h"
 #include "tests/engine/queue/queue_fixture.h"
 #include "tests/support/wait.h"
+#include "wq/internal/queue_calls.h"
 
 namespace wq {
 namespace {
@@ -293,6 +294,30 @@ TEST_F(MetricsTest, EveryAddThatAQuarantineHoldsIsCounted) {
   EXPECT_TRUE(queue_->Release("a").ok());
   Add("a");
   EXPECT_EQ(provider_->Count("wq_held_adds_total{name=q}"), 6u);
+}
+
+// Each key came behind a later one.
+TEST_F(MetricsTest, OldestPendingAgeSeesAKeyThatIsNotTheFirst) {
+  const auto age = [this] { return Gauge("wq_oldest_pending_age_seconds{name=q}"); };
+  bool failed = false;
+  AddTo("deadly", kFastLane);
+  EXPECT_EQ(Get(), "deadly");
+  ASSERT_TRUE(PutBackDead(queue_, "deadly", &failed).ok());
+  EXPECT_EQ(Get(), "deadly");
+  clock_.Advance(seconds(5));
+  AddTo("later", kFastLane);
+  ASSERT_TRUE(PutBackDead(queue_, "deadly", &failed).ok());
+  EXPECT_EQ(age(), 5);
+  EXPECT_EQ(Get(), "later");
+  EXPECT_EQ(Get(), "deadly");
+  EXPECT_EQ(age(), 0);
+  AddTo("moved", kSlowLane);
+  clock_.Advance(seconds(5));
+  AddTo("first", kFastLane);
+  AddTo("moved", kFastLane);
+  EXPECT_EQ(age(), 5);
+  ASSERT_TRUE(queue_->Remove("moved").ok());
+  EXPECT_EQ(age(), 0);
 }
 
 TEST_F(MetricsTest, CommitsAreMeasured) {

@@ -166,13 +166,13 @@ TEST_F(ScanTest, KeysThatStayAreVisitedOnceWhileOthersComeAndGo) {
 }
 
 TEST_F(ScanTest, TheOldestKeyAndTheEndOfAPause) {
-  EXPECT_EQ(queue_->OldestAddedAtUs(), std::nullopt);
+  EXPECT_EQ(queue_->Counts().oldest_added_at_us, std::nullopt);
   EXPECT_EQ(queue_->Counts().paused_until_us, 0);
   const int64_t first_us = clock_.WallUs();
   Add("a");
   clock_.Advance(seconds(3));
   Add("b");
-  EXPECT_EQ(queue_->OldestAddedAtUs(), first_us);
+  EXPECT_EQ(queue_->Counts().oldest_added_at_us, first_us);
   ASSERT_TRUE(queue_->Pause(seconds(10)).ok());
   EXPECT_EQ(queue_->Counts().paused_until_us, clock_.WallUs() + microseconds(seconds(10)).count());
   clock_.Advance(seconds(10));
