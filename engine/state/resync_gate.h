@@ -48,7 +48,7 @@ class ResyncGate {
 
  private:
   __extension__ using Credit = __int128;
-  static constexpr int64_t kScale = int64_t{1} << 50;
+  static constexpr int64_t kScale = int64_t{1} << 56;  // The share of kMaxDelay is off by 4 %.
   static constexpr Credit kCost = static_cast<Credit>(static_cast<double>(kScale) / kFaster);
   static constexpr int64_t kLongestUs = kScale;
   // What is earned in this time is the most that is kept, for timers that are late.

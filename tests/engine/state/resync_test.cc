@@ -88,6 +88,20 @@ TEST_F(ResyncTest, JitterSpreadsThePeriodsEvenlyAndAlwaysTheSame) {
   EXPECT_NEAR(sum / kHour, 1, 0.02);
 }
 
+TEST_F(ResyncTest, TheLongestPeriodIsKept) {
+  Reopen({.resync = {kMaxDelay, 0}});
+  for (const char* key : {"a", "b"}) {
+    Add(key);
+    Reconcile();
+  }
+  for (int period = 1; period <= 3; ++period) {
+    Advance(kMaxDelay.count());
+    EXPECT_EQ(Reconcile(), "a") << period;
+    Advance(kMaxDelay.count() / 2);
+    EXPECT_EQ(Reconcile(), "b") << period;
+  }
+}
+
 // A queue fires in pieces of so many keys, until nothing is due.
 TEST_F(ResyncTest, AnyNumberOfKeysKeepsItsPeriodBesideDelaysThatAreDue) {
   constexpr int kKeys = 3000;
