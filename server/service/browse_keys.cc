@@ -71,7 +71,7 @@ void DescribeLive(Queue* queue, WorkHub* hub, const std::string& key,
   const std::vector<QueuedKey> first = queue->List();
   const auto at = std::find_if(first.begin(), first.end(),
                                [&key](const QueuedKey& queued) { return queued.key == key; });
-  if (at != first.end()) {
+  if (at != first.end() && queue->shards() == 0) {
     response->set_position(static_cast<uint64_t>(at - first.begin()));
   }
   hub->FindHolder(queue, key, response);

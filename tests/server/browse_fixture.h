@@ -49,16 +49,17 @@ class BrowseFixture : public testing::Test, protected ServerFixture {
     EXPECT_EQ(response.matched(), keys.size());
     return keys;
   }
-  grpc::Status TryGetKey(const std::string& key, v1::GetKeyResponse* response) const {
+  grpc::Status TryGetKey(const std::string& key, v1::GetKeyResponse* response,
+                         const std::string& queue = "pods") const {
     grpc::ClientContext context;
     v1::GetKeyRequest request;
-    request.set_queue("pods");
+    request.set_queue(queue);
     request.set_key(key);
     return browse_->GetKey(&context, request, response);
   }
-  v1::GetKeyResponse GetKey(const std::string& key) const {
+  v1::GetKeyResponse GetKey(const std::string& key, const std::string& queue = "pods") const {
     v1::GetKeyResponse response;
-    const grpc::Status s = TryGetKey(key, &response);
+    const grpc::Status s = TryGetKey(key, &response, queue);
     EXPECT_TRUE(s.ok()) << s.error_message();
     return response;
   }

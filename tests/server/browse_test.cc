@@ -137,6 +137,10 @@ TEST_F(BrowseTest, OneKeyWithAllThatIsKnown) {
   EXPECT_EQ(GetKey(kHostile).key().key(), kHostile);
   v1::GetKeyResponse none;
   EXPECT_EQ(TryGetKey("nope", &none).error_code(), grpc::StatusCode::NOT_FOUND);
+  Queue* sharded = nullptr;
+  ASSERT_TRUE(store_->OpenQueue("sharded", {.shards = 2}, &sharded).ok());
+  ASSERT_TRUE(sharded->Add("a").ok());
+  EXPECT_FALSE(GetKey("a", "sharded").has_position());  // Which shard is handed out first?
 }
 
 TEST_F(BrowseTest, TheWorkerThatHoldsAKey) {

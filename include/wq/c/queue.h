@@ -211,8 +211,8 @@ typedef struct wq_queued_key {
 typedef int32_t (*wq_visit_queued)(void* arg, const wq_queued_key* key);
 WQ_EXPORT wq_code wq_queue_list(wq_queue queue, size_t limit, wq_visit_queued visit, void* arg,
                                 wq_error* error);
-// The number of keys that would be handed out before this key: see Queue::PositionOf. Takes time in
-// proportion to all keys. WQ_NOT_FOUND: it is not queued.
+// The number of keys of its shard that would be handed out before this key: see Queue::PositionOf.
+// Takes time in proportion to all keys. WQ_NOT_FOUND: it is not queued.
 WQ_EXPORT wq_code wq_queue_position_of(wq_queue queue, const char* key, size_t key_size,
                                        size_t* position, wq_error* error);
 
