@@ -86,8 +86,8 @@ enum class RowRule : uint8_t {
 inline constexpr int kRowRuleCount = static_cast<int>(RowRule::kRowsOfNoQueue) + 1;
 
 // The highest sequence. A queue that assigns a million sequences a second reaches it after 292,000
-// years, and no sum with a sequence overflows. An import may use half of the range: the queue can
-// assign the other half.
+// years, and no sum with a sequence overflows. An import may use half of the range, so that the
+// queue can assign the other half; what a dump has above it is numbered anew.
 inline constexpr uint64_t kMaxSequence = (uint64_t{1} << 63) - 1;
 inline constexpr uint64_t kMaxImportedSequence = kMaxSequence / 2;
 

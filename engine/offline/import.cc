@@ -35,6 +35,7 @@ struct Importer::Impl {
     QueueId id = 0;                   // New: the rows are stored beside those of other queues.
     std::optional<QueueId> replaced;  // The id of the queue that has the name now.
     uint64_t next_sequence = 1;       // Above all imported sequences.
+    bool renumbers = false;           // Its own sequences leave no room for others.
   };
 
   Status Load(const std::string& dir);
@@ -200,7 +201,10 @@ Status Importer::Impl::FindRow(QueueId queue, RowPlace place, std::string_view k
 Status Importer::Impl::Add(Target* target, const Entry& entry) {
   uint64_t sequence = entry.sequence;
   if (entry.state == EntryState::kPending) {
-    if (sequence == 0) sequence = target->next_sequence;
+    if (sequence == 0 || target->renumbers) sequence = target->next_sequence;
+    if (sequence > storage::kMaxImportedSequence) {
+      return Status::InvalidArgument(DescribeKey(entry.key, storage::RowRule::kSequenceRange));
+    }
     target->next_sequence = std::max(target->next_sequence, sequence + 1);
   }
   if (Status s = rows.Add(target->id, entry, sequence); !s.ok()) return s;
@@ -252,8 +256,11 @@ Status Importer::SetQueue(const QueueInfo& info) {
     return Status::InvalidArgument("queue \"" + info.name + "\" is there twice");
   }
   target->info = info;
-  // Behind every sequence of a dump, which begins with its queues.
-  target->next_sequence = std::max(target->next_sequence, info.sequence_high_water);
+  // A dump begins with its queues, and has the keys in the order of their sequences.
+  target->renumbers = info.sequence_high_water > storage::kMaxImportedSequence;
+  if (target->renumbers) target->info.sequence_high_water = 0;
+  // Behind every sequence of the dump.
+  target->next_sequence = std::max(target->next_sequence, target->info.sequence_high_water);
   return {};
 }
 

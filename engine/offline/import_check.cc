@@ -28,7 +28,6 @@ storage::FailureRecord ToRecord(const Entry& entry, const FailureInfo& failures)
 
 // All fields, whatever the state.
 RowRule CheckFields(const Entry& entry) {
-  if (entry.sequence > storage::kMaxImportedSequence) return RowRule::kSequenceRange;
   RowRule broken = CheckRow(
       storage::PendingRecord{.key = entry.key, .sequence = entry.sequence, .group = entry.group});
   if (broken == RowRule::kNone) {
@@ -73,11 +72,9 @@ void CompleteDelay(int64_t now_us, Entry* entry) {
 
 Status CheckImported(const QueueInfo& info) {
   if (Status s = CheckName("queue", info.name); !s.ok()) return s;
-  if (info.sequence_high_water > storage::kMaxImportedSequence + 1) {
-    return Refuse("queue", info.name, RowRule::kMarkRange);
-  }
   return Refuse("queue", info.name,
-                CheckRow(storage::QueueStateRecord{.limiter_state = info.limiter_state,
+                CheckRow(storage::QueueStateRecord{.sequence_high_water = info.sequence_high_water,
+                                                   .limiter_state = info.limiter_state,
                                                    .shards = info.shards}));
 }
 

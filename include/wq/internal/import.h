@@ -63,7 +63,8 @@ class Importer {
   Status SetCursor(std::string_view queue, std::string_view name, std::string_view value);
   // Adds an entry. Failures belong to the key, so all entries of a key should have the same.
   // `shard` is ignored. A pending entry of sequence 0 is placed after the entries that were added
-  // before it. A high-water mark that is too low for the imported entries is raised.
+  // before it. A high-water mark that is too low for the imported entries is raised;
+  // with one that leaves no room for later keys, all are placed as if of sequence 0.
   Status Add(std::string_view queue, const Entry& entry);
 
   // Gives the imported queues their names, and closes the store. Blocks: for the disk, and, with

@@ -97,6 +97,21 @@ class ImportTest : public testing::Test {
   std::unique_ptr<Importer> importer_;
 };
 
+// What no opening could number further: a dump is numbered anew, and a key alone is refused.
+TEST_F(ImportTest, SequencesThatLeaveNoRoom) {
+  Open();
+  const Status refused = Add("k", EntryState::kPending, 0, storage::kMaxImportedSequence + 1);
+  EXPECT_EQ(refused.ToString(), "InvalidArgument: key 'k' has a sequence that is out of range");
+  for (const uint64_t high_water : {storage::kMaxImportedSequence + 1, storage::kMaxSequence + 1}) {
+    Open({.replace = true});
+    ASSERT_TRUE(importer_->SetQueue(InfoOf("pods", high_water)).ok());
+    Added("b", EntryState::kPending, 0, high_water - 2);
+    Added("a", EntryState::kPending, 0, high_water - 1);
+    Finish();
+    EXPECT_THAT(Entries(), ElementsAre("pending b 0 #1", "pending a 0 #2"));
+  }
+}
+
 TEST_F(ImportTest, EveryState) {
   Open();
   Added("q", EntryState::kQuarantined, 3);
@@ -223,9 +238,6 @@ TEST(ImportCheck, WhatNoQueueHoldsIsRefused) {
   ExpectBad(with([](Entry* e) { e->group.assign(kMaxGroupBytes + 1, 'g'); }),
             "a group that is too long");
   ExpectBad(with([](Entry* e) { e->sequence = UINT64_MAX; }), "a sequence that is out of range");
-  ExpectBad(with([](Entry* e) { e->sequence = storage::kMaxImportedSequence + 1; }),
-            "a sequence that is out of range");
-  EXPECT_TRUE(with([](Entry* e) { e->sequence = storage::kMaxImportedSequence; }).ok());
   ExpectBad(with([](Entry* e) { e->delay_us = -1; }), "a delay that is out of range");
   ExpectBad(with([](Entry* e) { e->delay_us = kMaxDelay.count() + 1; }),
             "a delay that is out of range");
@@ -274,7 +286,7 @@ TEST(ImportCheck, QueuesAndCursors) {
   info.limiter_state.clear();
   info.sequence_high_water = UINT64_MAX;
   ExpectBad(CheckImported(info), "a high-water mark that is out of range");
-  info.sequence_high_water = storage::kMaxImportedSequence + 1;
+  info.sequence_high_water = storage::kMaxSequence + 1;
   EXPECT_TRUE(CheckImported(info).ok());
   info.shards = UINT32_MAX;
   ExpectBad(CheckImported(info), "too many shards");
