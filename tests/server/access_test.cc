@@ -8,9 +8,11 @@
 #include <vector>
 
 #include "engine/store/store_impl.h"
+#include "server/service/services.h"
 #include "tests/server/server_fixture.h"
 #include "tests/support/memory_storage.h"
 #include "wq/queue_access.h"
+#include "wq/v1/admin.pb.h"
 
 namespace wq {
 namespace {
@@ -60,6 +62,19 @@ class AccessTest : public ::testing::TestWithParam<Way>, public ServerFixture {
     const Status s = access_->Add(Views(keys), request, &result);
     EXPECT_TRUE(s.ok()) << s.ToString();
     return result;
+  }
+  // Admin.ChangeMatching of all keys.
+  std::string DeleteMatching() const {
+    StoreAccess access(store_.get(), nullptr, false);
+    MethodTable methods;
+    AddChangeMatching({.access = &access}, &methods);
+    v1::ChangeMatchingRequest request;
+    request.set_queue("pods");
+    request.set_kind(v1::ChangeMatchingRequest::DELETE);
+    v1::ChangeMatchingResponse response;
+    const Status s =
+        methods.Find("/wq.v1.Admin/ChangeMatching")->call({.peer = "x"}, request, &response);
+    return std::string(StatusCodeName(s.code())) + ", " + std::to_string(response.done()) + " done";
   }
   std::vector<std::string> Queued() const {
     std::vector<std::string> keys;
@@ -186,6 +201,8 @@ TEST_P(AccessTest, AFailedStoreAppliesACallToAllItsKeys) {
   }
   change(KeyChange::kForget);
   change(KeyChange::kDelete);
+  add({});
+  EXPECT_EQ(DeleteMatching(), "NotDurable, 5000 done");
   EXPECT_EQ(pods_->Counts().queued + pods_->Counts().delayed, 0U);
   access_.reset();
   server_.reset();
