@@ -159,6 +159,32 @@ only() { [ "$(find full -mindepth 1 -not -name ballast -printf '%P\n' | sort | t
     umount full
   done
 }
+@test "work that takes over a store whose disk is full waits for it, and then works on" {
+  small 4150k
+  mkfifo gate
+  exec 9<>gate
+  export WQ_STORE=full/s
+  wqctl init >/dev/null
+  wqctl add -q q a b c >/dev/null
+  wqctl add -q other k >/dev/null
+  start owner work -q other --follow -- true
+  OWNER=$PID
+  until_ok test -S full/s/control.sock
+  start work work -q q -- sh -c 'touch began; read -r _ <gate' _
+  until_ok test -e began
+  leave 0
+  until_ok full_store
+  kill -9 "$OWNER"
+  wait "$OWNER" || true
+  printf '\n\n\n\n' >&9
+  until_ok grep -q "the store has failed; no new key is begun" work.err
+  rm full/ballast
+  wait "$PID"
+  [ "$(grep -c "the store has failed" work.err)" = 1 ]
+  contains "$(cat work.err)" "the store has recovered"
+  [ "$(queue_count pending)$(queue_count delayed)$(queue_count failing)" = 000 ]
+  run -0 wqctl verify
+}
 full_store() {
   ADDED=$((ADDED + 1))
   ! seq -f "$(printf '%03000d' "$ADDED") %.0f" 300 | wqctl add -q other -

@@ -29,9 +29,22 @@ class KeySourceTest : public ::testing::Test {
     };
     options.health = [this] { return Next(); };
     options.on_ready = [] {};
-    source_.SetQueues({MakeLocalQueue(queue_, std::move(options))});
+    queues_ = {MakeLocalQueue(queue_, std::move(options))};
+    source_.SetQueues(queues_);
   }
   ~KeySourceTest() override { source_.Clear(); }
+
+  // The statuses of reopen_ in turn, then Ok.
+  wq::Status Reopen(WorkQueues* queues) {
+    take_token_ = {};
+    if (reopen_.empty()) {
+      *queues = queues_;
+      return {};
+    }
+    wq::Status s = reopen_.front();
+    reopen_.erase(reopen_.begin());
+    return s;
+  }
 
   // The statuses of health_ in turn; the last one stays.
   wq::Status Next() {
@@ -45,13 +58,17 @@ class KeySourceTest : public ::testing::Test {
   std::unique_ptr<wq::Store> store_;
   wq::Queue* queue_ = nullptr;
   wq::Status take_token_;
+  WorkQueues queues_;
+  std::vector<wq::Status> reopen_;
   std::vector<wq::Status> health_ = {{}};
   std::vector<std::string> said_;
   bool stop_ = false;  // As soon as the store is waited for.
-  KeySource source_{{.reopen = {}, .on_health = [this](const wq::Status& s) {
-                       said_.push_back(s.ToString());
-                       if (stop_) source_.Stop();
-                     }}};
+  KeySource source_{{.reopen = [this](WorkQueues* queues, bool*) { return Reopen(queues); },
+                     .on_health =
+                         [this](const wq::Status& s) {
+                           said_.push_back(s.ToString());
+                           if (stop_) source_.Stop();
+                         }}};
 };
 
 TEST_F(KeySourceTest, AFailedStoreIsWaitedForAndSaidOnce) {
@@ -65,6 +82,14 @@ TEST_F(KeySourceTest, AFailedStoreIsWaitedForAndSaidOnce) {
   source_.End(job);
   ASSERT_TRUE(source_.Next(&job));
   EXPECT_EQ(said_.size(), 2U);
+}
+
+TEST_F(KeySourceTest, AStoreThatCannotBeOpenedAgainYetIsWaitedForAndSaidOnce) {
+  take_token_ = wq::Status::ShuttingDown("its owner has ended");
+  reopen_ = {failed_, failed_};
+  Job job;
+  ASSERT_TRUE(source_.Next(&job));
+  EXPECT_THAT(said_, ::testing::ElementsAre("NotDurable: no space", "Ok"));
 }
 
 TEST_F(KeySourceTest, AStopEndsTheWait) {

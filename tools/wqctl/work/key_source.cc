@@ -81,21 +81,26 @@ bool KeySource::EndWith(wq::Status error) {
   return false;
 }
 
-// False: stopped, or an error.
+// Waits for a store that has failed as AwaitStore does. False: stopped, or an error.
 bool KeySource::Reopen() {
   SetQueues({});  // Their streams end.
   const Clock::time_point give_up = Clock::now() + kReopenTime;
+  bool reported = false;
   for (auto backoff = kFirstBackoff;; backoff = std::min(backoff * 2, kLongestBackoff)) {
     WorkQueues queues;
     bool again = false;
     wq::Status s = options_.reopen(&queues, &again);
     if (s.ok()) {
       SetQueues(std::move(queues));
+      if (reported) options_.on_health(s);
       return true;
     }
     if (stopped()) return false;
-    const bool failed = s.code() == wq::StatusCode::kNotDurable;
-    if (!again || (Clock::now() >= give_up && !failed)) return EndWith(std::move(s));
+    if (s.code() == wq::StatusCode::kNotDurable) {
+      if (!std::exchange(reported, true)) options_.on_health(s);
+    } else if (!again || Clock::now() >= give_up) {
+      return EndWith(std::move(s));
+    }
     if (!WaitUnlessStopped(backoff)) return false;
   }
 }

@@ -24,6 +24,9 @@ wq::Status WorkStore::Open(WorkQueues* queues, bool* again) {
   *again = false;
   live_.reset();
   wq::Status locked = OpenAsOwner(queues);
+  if (locked.code() == wq::StatusCode::kIOError && attached_before_) {
+    return wq::Status::NotDurable(locked.message());  // The disk that the last owner found full.
+  }
   if (locked.code() != wq::StatusCode::kLocked) return locked;
   std::unique_ptr<wq::LiveStore> live;
   wq::Status s = wq::LiveStore::Connect(options_.dir, &live);

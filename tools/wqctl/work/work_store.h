@@ -56,8 +56,9 @@ class WorkStore {
 
   // Opens the queues; not those that are paused, unless `follow` is set, which a message says.
   // Locked: another process owns the store, and serves no socket now; then *again is true, as after
-  // every error that may have passed when the call is repeated. Of a replicated store: waits until
-  // this process owns it; ShuttingDown: `stopped` has returned true meanwhile; NotOwner: the
+  // every error that may have passed when the call is repeated. NotDurable: this process was a
+  // worker, and its owner has left a store that cannot be written now. Of a replicated store: waits
+  // until this process owns it; ShuttingDown: `stopped` has returned true meanwhile; NotOwner: the
   // ownership has ended again.
   wq::Status Open(WorkQueues* queues, bool* again);
   // Ends the service after the end of the ownership of a replicated store. Open begins the next.
