@@ -483,6 +483,8 @@ test_lines() { [ "$(wc -l < "$1")" = "$2" ]; }
   OWNER=$(pgrep -P $! -x wqctl)
   STARTED="${STARTED:-} $OWNER"
   until_ok test -S store/control.sock
+  run -0 --separate-stderr apart work -q q -- true
+  contains "$stderr" "owned by a process of another PID namespace: working for it"
   rm store/control.sock
   [ "$(cat store/OWNER)" = 1 ]
   for words in "serve" "load dump" "repair --into new" "add -q q k" "pause -q q --yes" "workers"; do

@@ -78,7 +78,7 @@ log_has() { grep -qF "$2" "$1.err"; }
   kill -9 "$PID"
   wait "$PID" || true
   start next work -q q -- ./family
-  until_ok log_has next 'owns the store: working for it'
+  until_ok log_has next ': working for it'
   [ "$(wqctl workers -o json | jq '[.[] | select(.held_count > 0)] | length')" = 1 ]
   [ ! -e again ]
   kill -CONT "$REAPER"

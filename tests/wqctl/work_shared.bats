@@ -36,7 +36,7 @@ start_two() {
   store_with $(seq 100)
   gated
   start_two
-  contains "$(cat other.err)" "process $OWNER owns the store: working for it"
+  contains "$(cat other.err)" "is owned by process $OWNER: working for it"
   open_gate
   wait "$OWNER"
   wait "$OTHER"

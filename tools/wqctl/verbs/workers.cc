@@ -47,19 +47,21 @@ struct WorkersArgs {
   Format format = Format::kTable;
   bool watch = false;
   Show show;
+  std::string owner;  // "process 4711"; set by Connect.
 };
 
 // The owner as a worker: it holds the keys of a queue that no worker of the service holds.
-void AddOwner(const wq::LiveInfo& info, const std::optional<std::string>& only,
+void AddOwner(const WorkersArgs& args, const wq::LiveInfo& info,
               std::vector<wq::LiveWorkerInfo>* workers) {
   std::map<std::string, uint64_t> held;
   for (const wq::LiveWorkerInfo& worker : *workers) held[worker.queue] += worker.held_count;
   for (const wq::LiveQueue& queue : info.queues) {
     // The two were not read at the same time.
-    if ((only && *only != queue.name) || queue.counts.processing <= held[queue.name]) continue;
+    if ((args.queue && *args.queue != queue.name) || queue.counts.processing <= held[queue.name])
+      continue;
     wq::LiveWorkerInfo owner;
     owner.queue = queue.name;
-    owner.name = "owner, process " + std::to_string(info.pid);
+    owner.name = "owner, " + args.owner;
     owner.held_count = queue.counts.processing - held[queue.name];
     workers->push_back(std::move(owner));
   }
@@ -67,18 +69,19 @@ void AddOwner(const wq::LiveInfo& info, const std::optional<std::string>& only,
 
 // NotFound: no store, or no such queue. Locked: the store's owner does not serve it, or there is
 // none.
-wq::Status Connect(const WorkersArgs& args, std::unique_ptr<wq::LiveStore>* live) {
+wq::Status Connect(WorkersArgs* args, std::unique_ptr<wq::LiveStore>* live) {
   std::unique_ptr<wq::StoreView> view;
   std::vector<std::string> names;
-  if (wq::Status s = ViewQueues(args.store_dir, args.queue, &view, &names); !s.ok()) return s;
-  wq::Status s = wq::LiveStore::Connect(args.store_dir, live);
+  if (wq::Status s = ViewQueues(args->store_dir, args->queue, &view, &names); !s.ok()) return s;
+  args->owner = view->DescribeOwner();
+  wq::Status s = wq::LiveStore::Connect(args->store_dir, live);
   if (s.code() != wq::StatusCode::kNotFound) return s;
   if (!view->info().owner_alive) {
     return wq::Status::NotFound("no process serves the store " +
-                                wq::EscapeKey(args.store_dir, 4096) +
+                                wq::EscapeKey(args->store_dir, 4096) +
                                 ": it has no workers; see wqctl serve and wqctl work");
   }
-  return wq::Status::Locked("the store is owned by " + view->DescribeOwner() + kServesNothing);
+  return wq::Status::Locked("the store is owned by " + args->owner + kServesNothing);
 }
 
 wq::Status ReadWorkers(const WorkersArgs& args, const wq::LiveStore& live,
@@ -86,7 +89,7 @@ wq::Status ReadWorkers(const WorkersArgs& args, const wq::LiveStore& live,
   wq::LiveInfo info;
   if (wq::Status s = live.Workers(args.queue.value_or(""), workers); !s.ok()) return s;
   if (wq::Status s = live.Read(&info); !s.ok()) return s;
-  AddOwner(info, args.queue, workers);
+  AddOwner(args, info, workers);
   return {};
 }
 
@@ -167,11 +170,11 @@ int Watch(WorkersArgs args, const wq::LiveStore& live, const StopSignals& signal
   return kExitOk;
 }
 
-int Run(const WorkersArgs& args) {
+int Run(WorkersArgs args) {
   std::optional<StopSignals> signals;
   if (args.watch) signals.emplace();  // Before the threads of the connection.
   std::unique_ptr<wq::LiveStore> live;
-  if (wq::Status s = Connect(args, &live); !s.ok()) return Fail(s);
+  if (wq::Status s = Connect(&args, &live); !s.ok()) return Fail(s);
   Output out;
   if (args.watch) return out.Finish(Watch(args, *live, *signals, &out));
   std::vector<wq::LiveWorkerInfo> workers;

@@ -36,7 +36,7 @@ wq::Status WorkStore::Open(WorkQueues* queues, bool* again) {
   }
   if (!s.ok()) return s;
   live_ = std::move(live);
-  return Attach(queues, again);
+  return Attach(locked.message(), queues, again);
 }
 
 void WorkStore::EndService() {
@@ -149,7 +149,7 @@ wq::Status WorkStore::Health() const {
   return store_->Health();
 }
 
-wq::Status WorkStore::Attach(WorkQueues* queues, bool* again) {
+wq::Status WorkStore::Attach(const std::string& owned, WorkQueues* queues, bool* again) {
   wq::LiveInfo info;
   wq::Status s = live_->Read(&info);
   *again = !s.ok();
@@ -173,7 +173,7 @@ wq::Status WorkStore::Attach(WorkQueues* queues, bool* again) {
     if (!s.ok()) return s;
     if (MayBegin(name, counts)) opened.push_back(std::move(queue));
   }
-  LogInfo("process " + std::to_string(info.pid) + " owns the store: working for it");
+  LogInfo(owned + ": working for it");
   if (!std::exchange(attached_before_, true)) {
     if (options_.base_delay || options_.max_delay) {
       LogWarning("--base-delay and --max-delay have no effect: the owner's delays apply");

@@ -75,7 +75,8 @@ class WorkStore {
   wq::Status OpenQueue(const std::string& name, wq::Queue** queue);
   std::shared_ptr<wq::ControllerObserver> ObserverOf(const std::string& queue) const;
   wq::Status Serve();
-  wq::Status Attach(WorkQueues* queues, bool* again);
+  // `owned`: "STORE is owned by process 4711".
+  wq::Status Attach(const std::string& owned, WorkQueues* queues, bool* again);
   wq::Status TakeToken(uint64_t* token);
   wq::Status Health() const;
   bool MayBegin(const std::string& name, const wq::QueueCounts& counts) const;
