@@ -20,7 +20,8 @@ struct Image {
     std::string key;
     Lane lane = 0;
     std::string group;
-    // How many of the queue's pending keys were queued before it, over all lanes.
+    // How many of the queue's pending keys have a lower sequence, over all lanes: they were added,
+    // moved to another lane, or given back behind others earlier.
     uint64_t age = 0;
     std::vector<std::string> reasons = {};
     bool operator==(const Pending&) const = default;
