@@ -129,11 +129,9 @@ bool QueueState::Touch(Item* item, Lane lane) {
       return false;
     }
     OrderOf(*item).Remove(item);
-    behind_.Erase(item);
     item->lane = lane;
     item->sequence = NextSequence();
     OrderOf(*item).Push(item);
-    behind_.Insert(item, item->added_at_us);
   } else {
     const bool sets = re_add_ == ReAdd::kSetsLane || item->state == KeyState::kProcessing;
     if (lane == old_lane || (lane < old_lane && !sets)) {

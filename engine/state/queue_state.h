@@ -220,8 +220,8 @@ class QueueState {
   // ended.
   uint64_t adds() const { return adds_; }
   uint64_t held_adds() const { return held_adds_; }
-  // When the oldest of the queued keys was added that have come behind later ones since the queue
-  // was opened; nullopt: there is none.
+  // When the oldest of the queued keys was added that PutBackDead has put behind later ones;
+  // nullopt: there is none.
   std::optional<int64_t> OldestBehindUs() const { return behind_.NextSinceUs(); }
   QueueCounts Counts() const;  // Without the lanes and times.
 

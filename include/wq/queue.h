@@ -78,9 +78,8 @@ struct QueueCounts {
   // out.
   std::map<Lane, size_t> lanes;
   size_t other_lanes = 0;  // Queued in the lanes that are not in `lanes`.
-  // When the oldest key was added that is the first of its lane or group, or that has come behind
-  // later ones since the queue was opened: it moved to another lane, or its workers died of it.
-  // Wall time in microseconds; unset: none is queued.
+  // When the oldest key was added that is the first of its lane or group, or that came back behind
+  // later ones, since workers died of it. Wall time in microseconds; unset: none is queued.
   std::optional<int64_t> oldest_added_at_us = std::nullopt;
   bool paused = false;
   // When the pause ends by itself, wall time in microseconds; 0: the queue is not paused, or until
