@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# Completion in each shell, the manual page, and settings.
+# Completion in each shell, and the manual page.
 load helpers
 
 # complete_bash WORD...: what bash offers for the last word, sorted, on one line.
@@ -146,77 +146,4 @@ complete_bash() {
   grep -q -e '--durability' page
   grep -q 'WQ_OUTPUT' page
   grep -qF "xargs -0 wqctl rm -q pods --yes --" page
-}
-
-@test "settings: a flag before the environment before the file" {
-  store_with a b
-  wqctl ls -o json >as_json
-  cat >config <<'END'
-# What I like.
-output = json
-
-times=absolute
-END
-  # shellcheck disable=SC2030
-  export WQ_CONFIG=$DIR/config
-  cmp <(wqctl ls) as_json
-  [ "$(wqctl ls -o name | wc -l)" = 2 ]
-  WQ_OUTPUT=name run -0 wqctl ls
-  [ "$output" = $'a\nb' ]
-  WQ_OUTPUT=name run -0 wqctl ls --output json
-  [ "$output" = "$(cat as_json)" ]
-  # A verb ignores a format in WQ_OUTPUT that it does not have.
-  WQ_OUTPUT=wide run -0 wqctl verify
-  run -0 wqctl ls -o table
-  [[ "$output" =~ 20[0-9]{2}-[0-9]{2}-[0-9]{2}T ]]
-  WQ_TIMES=relative run -0 wqctl ls -o table
-  [[ ! "$output" =~ 20[0-9]{2}-[0-9]{2}-[0-9]{2}T ]]
-  echo "store = $WQ_STORE" >config
-  unset WQ_STORE
-  run -0 wqctl ls -o name
-  mkdir -p home/.config/wq
-  mv config home/.config/wq/config
-  unset WQ_CONFIG XDG_CONFIG_HOME
-  HOME=$DIR/home run -0 wqctl ls -o name
-  XDG_CONFIG_HOME=$DIR/home/.config HOME=/nonexistent run -0 wqctl ls -o name
-  HOME=/nonexistent run -2 wqctl ls
-}
-
-@test "settings: an error names file and line, exit 2" {
-  store_with
-  # shellcheck disable=SC2031 # Each test is a process of its own.
-  export WQ_CONFIG=$DIR/config
-  run -2 --separate-stderr wqctl inspect
-  contains "$stderr" "cannot read $DIR/config, which WQ_CONFIG names"
-  printf '# fine\noutptu = json\n' >config
-  run -2 --separate-stderr wqctl inspect
-  contains "$stderr" "$DIR/config:2: there is no setting \"outptu\"; did you mean \"output\"?"
-  printf 'output = xml\n' >config
-  run -2 --separate-stderr wqctl inspect
-  contains "$stderr" "$DIR/config:1: \"xml\" is not one of: text table wide"
-  printf '\n\nnonsense\n' >config
-  run -2 --separate-stderr wqctl inspect
-  contains "$stderr" "$DIR/config:3: it is not \"name = value\""
-  rm config && mkdir config
-  run -2 --separate-stderr wqctl inspect
-  contains "$stderr" "cannot read $DIR/config"
-  rmdir config && unset WQ_CONFIG
-  WQ_TIMES=soon run -2 --separate-stderr wqctl inspect
-  contains "$stderr" 'WQ_TIMES: "soon" is not one of: relative absolute'
-}
-
-# at_terminal ARG...: the output of wqctl at a terminal without input, without carriage returns.
-at_terminal() {
-  local code=0
-  on_terminal '' "$@" >terminal || code=$?
-  tr -d '\r' <terminal
-  return "$code"
-}
-
-@test "on a terminal ugly keys are harmless" {
-  store_with
-  printf 'x\033[31m\0' | wqctl add -q q -0 - >/dev/null
-  run -0 at_terminal ls -o name
-  contains "$output" 'x\x1b[31m'
-  [[ "$output" != *$'\033'* ]]
 }

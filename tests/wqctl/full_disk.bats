@@ -8,11 +8,7 @@ small() {
   mount -t tmpfs -o "size=$1,nosuid,nodev" wq-test full 2>/dev/null ||
     skip "NOT TESTED: no small file system can be mounted here"
 }
-# full KILOBYTES: "full", a file system of a megabyte with that much room in it.
-full() {
-  small 1m
-  leave "$1"
-}
+# leave KILOBYTES: so much room is left in it.
 leave() {
   rm -f full/ballast
   local room
@@ -23,31 +19,6 @@ teardown() {
   cd / || return
   if mountpoint -q "$DIR/full"; then umount "$DIR/full"; fi
   rm -rf "$DIR"
-}
-
-# no_room ARG...: wqctl fails, and says why in one line.
-no_room() {
-  run -1 --separate-stderr wqctl "$@"
-  # shellcheck disable=SC2154 # run sets it.
-  contains "$stderr" "No space left on device"
-  [ "$(wc -l <<<"$stderr")" = 1 ]
-}
-# only NAME...: the file system has exactly these files, besides the ballast.
-only() { [ "$(find full -mindepth 1 -not -name ballast -printf '%P\n' | sort | tr '\n' ' ')" = "$*" ]; }
-
-@test "a snapshot, a restored and a repaired store: nothing partial, and existing files stay" {
-  store_with
-  seq 20000 | wqctl add -q q - >/dev/null
-  wqctl snapshot create kept >/dev/null
-  full 40
-  no_room snapshot restore kept --into full/new
-  no_room repair --into full/new
-  only ""
-  no_room snapshot create full/kept
-  only "kept "
-  leave 900
-  run -0 wqctl snapshot create full/kept
-  run -0 wqctl --store "$(echo full/kept/*)" verify
 }
 
 @test "a store on a disk of a few megabytes: opened and closed, and of a full one all is kept" {
@@ -61,58 +32,6 @@ only() { [ "$(find full -mindepth 1 -not -name ballast -printf '%P\n' | sort | t
   rm full/ballast
   run -0 wqctl --store full/s add -q q d
   [ "$(wqctl --store full/s ls -q q -o name | wc -l)" = 4 ]
-}
-
-@test "dump into a file: exit 1, not a shorter dump" {
-  store_with
-  seq 20000 | wqctl add -q q - >/dev/null
-  full 40
-  for words in dump "dump -o json" "ls -o name"; do
-    # shellcheck disable=SC2086
-    run -1 --separate-stderr bash -c '"$WQCTL" $1 >full/out' _ "$words"
-    contains "$stderr" "cannot write to standard output: No space left on device"
-  done
-}
-
-@test "load: nothing of it is in the store, which is sound, and with room it succeeds" {
-  store_with
-  seq 9000 | wqctl add -q q - >/dev/null
-  wqctl dump >lines
-  full 900
-  WQ_STORE=full/store
-  wqctl init >/dev/null
-  wqctl add -q other k >/dev/null
-  leave 200
-  no_room load lines
-  run -0 wqctl verify
-  [ "$(wqctl dump | jq -r '.queue // empty' | sort -u)" = other ]
-  # What there is can be loaded elsewhere.
-  wqctl dump | wqctl --store copy load >/dev/null
-  rm full/ballast
-  run -0 wqctl load lines
-  cmp <(wqctl dump -q q) lines
-}
-
-@test "add and init: acknowledged keys are there, and a partial store is not a store" {
-  full 900
-  export WQ_STORE=full/store
-  wqctl init >/dev/null
-  leave 60
-  run -1 --separate-stderr bash -c 'seq 40000 | "$WQCTL" add -q q -'
-  contains "$stderr" "No space left on device"
-  [[ "$output" =~ ^added\ ([0-9]+), ]]
-  acknowledged=${BASH_REMATCH[1]}
-  run -0 wqctl verify
-  # Keys that were not acknowledged may be there, too; never with a gap.
-  wqctl ls -q q -o name >names
-  [ "$(wc -l <names)" -ge "$acknowledged" ]
-  cmp names <(seq "$(wc -l <names)")
-  leave 0
-  no_room --store full/new init
-  run -3 --separate-stderr wqctl --store full/new inspect
-  contains "$stderr" "its creation was not finished"
-  leave 300
-  run -0 wqctl --store full/new init
 }
 
 # The owner of the store is the run itself, or another process.

@@ -74,9 +74,6 @@ fingerprint() { find "$WQ_STORE" -type f -print0 | sort -z | xargs -0 sha256sum;
 # Keys as dump shows them, on one line.
 dumped_keys() { wqctl ls -q q -o jsonl | jq -r .key | tr '\n' ' '; }
 
-# The records of a dump without its begin and its end, to which others can be added.
-plain_dump() { wqctl dump | grep -vE '"record":"(begin|end)"'; }
-
 contains() { [[ "$1" == *"$2"* ]] || { echo "no \"$2\" in: $1" >&2; return 1; }; }
 
 # give_up KEY...: the keys are in quarantine of queue q, after one failure each.
@@ -95,9 +92,6 @@ fail_once() {
   wait "$PID"
 }
 has_failed() { [ "$(wqctl inspect -q q -o json -- "$1" | jq '.entries[0].failures')" = 1 ]; }
-
-# states KEY: "pending fast", "delayed 5"; each state of the key with its lane.
-states() { wqctl inspect -q q -o json -- "$1" | jq -r '.entries[] | .state + " " + (.lane // "-")'; }
 
 # on_terminal ANSWER ARG...: wqctl at a terminal with the answer as input. What the terminal shows
 # is on stdout.

@@ -79,15 +79,6 @@ lacks() { [[ "$1" != *"$2"* ]] || { echo "\"$2\" is in: $1" >&2; return 1; }; }
   run -0 grep -oaE $'\033\\[Kadd: [0-9 ]+ keys \\([0-9]+ %\\), [0-9.]+ [kM]/s, [0-9]+s left' <<<"$output"
 }
 
-@test "elsewhere always means lines without escapes" {
-  many
-  run -0 --separate-stderr wqctl --progress=always add -q r - <keys
-  [ "$output" = 'added 3000, deduplicated 0' ]
-  [[ "$stderr" == 'add: 0 keys'* ]]
-  lacks "$stderr" $'\033'
-  lacks "$stderr" $'\r'
-}
-
 @test "nothing is written to a pipe, to a dumb terminal, or with never" {
   many
   run -0 --separate-stderr wqctl --store l load d.jsonl
@@ -103,23 +94,6 @@ lacks() { [[ "$1" != *"$2"* ]] || { echo "\"$2\" is in: $1" >&2; return 1; }; }
   contains "$stderr" 'verify: checking rows'
   WQ_PROGRESS=always run -0 --separate-stderr wqctl --progress=never verify
   lacks "$stderr" 'verify: checking rows'
-}
-
-@test "stdout has the same bytes at a terminal, in a pipe, and in a file" {
-  many
-  wqctl dump >pipe.out
-  wqctl ls -o table --times absolute | cat >ls.out
-  at_screen "$W --progress=always dump >screen.out"
-  at_screen "$W --progress=always ls -o table --times absolute >screen-ls.out"
-  cmp pipe.out d.jsonl
-  cmp pipe.out screen.out
-  cmp ls.out screen-ls.out
-}
-
-@test "data on the terminal are not mixed with progress" {
-  many
-  run -0 at_screen "$W --progress=always dump"
-  lacks "${output#*\{}" 'dump: '
 }
 
 @test "a message stands alone on its line" {
@@ -166,10 +140,4 @@ lacks() { [[ "$1" != *"$2"* ]] || { echo "\"$2\" is in: $1" >&2; return 1; }; }
   lacks "$output" $'\033'
   WQ_COLOR=always run -0 wqctl watch --count 1 -o table
   contains "$output" $'\033[1mQUEUE'
-}
-
-@test "a wrong value of the variable" {
-  store_with a
-  WQ_PROGRESS=1 run -2 wqctl ls
-  contains "$output" 'WQ_PROGRESS: "1" is not one of: auto always never'
 }

@@ -3,77 +3,6 @@
 load helpers
 load etcd
 
-bad_url() { # bad_url URL WHAT
-  run -2 --separate-stderr wqctl replication status "$1"
-  contains "$stderr" "$2"
-  run -2 --separate-stderr wqctl work -q q --replicate "$1" -- true
-  contains "$stderr" "$2"
-  run -2 --separate-stderr wqctl serve --replicate "$1"
-  contains "$stderr" "$2"
-}
-
-@test "a wrong URL of a log: exit 2, and the message names the wrong part" {
-  bad_url http://a:1/p 'it does not begin with etcd://'
-  bad_url etcd://a:1 'it has no prefix'
-  bad_url etcd://a:1/ 'its prefix is empty'
-  bad_url etcd://a:1/p/ 'the prefix "/p/" ends with "/"'
-  bad_url 'etcd://a:1/p q' 'the prefix "/p q" has a byte'
-  bad_url etcd:///p 'an address is empty'
-  bad_url etcd://a:1,/p 'an address is empty'
-  bad_url etcd://host/p '"host" has no port'
-  bad_url etcd://:1/p '":1" has no host'
-  bad_url etcd://a:0/p '"0" is no port, in "a:0"'
-  bad_url etcd://a:1,b:65536/p '"65536" is no port, in "b:65536"'
-  bad_url etcd://http://a:1/p '"" is no port, in "http:"'
-  bad_url 'etcd://a b:1/p' '"a b" is no host'
-}
-
-@test "options that do not go together: exit 2" {
-  run -2 --separate-stderr wqctl replication status
-  contains "$stderr" 'which log?'
-  run -2 --separate-stderr wqctl work -q q --replica a -- true
-  contains "$stderr" 'go with replicate'
-  run -2 --separate-stderr wqctl work -q q --replicate etcd://a:1/p --replica 'a b' -- true
-  contains "$stderr" '"a b" is no name of a replica'
-  run -2 --separate-stderr wqctl serve --replicate etcd://a:1/p --lease 1
-  contains "$stderr" '"1" is not a number of seconds from 2 to 3600'
-  run -2 --separate-stderr wqctl replication status etcd://a:1/p --etcd-cert c
-  contains "$stderr" '--etcd-cert and --etcd-key go together'
-  run -2 --separate-stderr wqctl replication status etcd://a:1/p --etcd-user u
-  contains "$stderr" '--etcd-user and --etcd-password-file go together'
-  run -2 --separate-stderr wqctl replication destroy etcd://a:1/p
-  contains "$stderr" 'give --yes'
-  run -2 wqctl replication forget
-  run -2 wqctl replication init
-  run -2 wqctl promote etcd://a:1/p b extra
-  # Nothing was made.
-  [ ! -e "$WQ_STORE" ]
-}
-
-@test "settings and the file of serve have the options of the log" {
-  WQ_REPLICATE=etcd://host/p run -2 --separate-stderr wqctl replication status
-  contains "$stderr" '"host" has no port'
-  echo 'replicate = etcd://other/p' >config
-  WQ_CONFIG=config run -2 --separate-stderr wqctl replication status
-  contains "$stderr" '"other" has no port'
-  run -2 --separate-stderr wqctl serve --config config
-  contains "$stderr" '"other" has no port'
-  printf 'replicate = etcd://a:1/p\nlease = 1\n' >config
-  run -2 --separate-stderr wqctl serve --config config
-  contains "$stderr" 'config:2: "1" is no value of "lease"'
-}
-
-@test "a file of a password is for its user only" {
-  echo secret >password
-  chmod 644 password
-  run -2 --separate-stderr wqctl replication status etcd://127.0.0.1:1/p --etcd-user u \
-    --etcd-password-file password
-  contains "$stderr" "the password file password is accessible to other users: run chmod 600 on it"
-  run -3 --separate-stderr wqctl replication status etcd://127.0.0.1:1/p --etcd-user u \
-    --etcd-password-file none
-  contains "$stderr" "there is no password file none"
-}
-
 @test "init copies a store to a log, seed makes a replica of it, remove makes that a store again" {
   start_etcd
   store_with a b c
@@ -172,11 +101,6 @@ bad_url() { # bad_url URL WHAT
   run -1 --separate-stderr wqctl promote "$LOG" two --timeout 300ms
   contains "$stderr" 'replica two did not become the owner in time'
   log_status | jq -e '.successor == null'
-}
-
-@test "an etcd that does not answer: exit 1, and the message names it" {
-  run -1 --separate-stderr wqctl replication status etcd://127.0.0.1:1/wq/test
-  contains "$stderr" '127.0.0.1:1'
 }
 
 @test "work as an owner without etcd: its commands end, their keys stay, and it goes on with etcd" {

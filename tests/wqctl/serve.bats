@@ -48,16 +48,23 @@ while True:
   contains "$stderr" "is owned by process $SERVER"
   stop
   [ ! -e "$WQ_STORE/control.sock" ]
-}
-
-@test "serve opens all queues at its start, so that delayed keys become due" {
-  store_with
   wqctl add -q q --after 1ms soon >/dev/null
-  serve
+  serve  # Opens all queues, so that delayed keys become due.
   until_ok test_pending 1
   stop
 }
 test_pending() { [ "$(queue_count pending)" = "$1" ]; }
+
+not_owned() { [ "$(wqctl inspect -o json | jq .store.owner_alive)" = false ]; }
+
+@test "an idle server does not wake up" {
+  serve --create
+  run -0 wqctl add -q q a
+  waits() { cat /proc/"$SERVER"/task/*/status | awk '/_ctxt_switches/ { sum += $2 } END { print sum }'; }
+  quiet() { local before; before=$(waits); python3 -c 'import select; select.select([], [], [], 0.5)'; [ "$(waits)" = "$before" ]; }
+  until_ok quiet
+  stop
+}
 
 @test "serve --no-create-queues: a client creates no queue; a section of the file does" {
   printf '[queue made]\norder = fifo\n' > config
@@ -123,16 +130,6 @@ test_pending() { [ "$(queue_count pending)" = "$1" ]; }
   kill "$worker"
   wait "$worker" || :  # It must not own the store when the server has stopped.
   stop
-  for jitter in 0.6 -1 x nan; do
-    printf '%s\n' '[queue q]' "resync-jitter = $jitter" > config
-    run -2 wqctl serve --config config
-  done
-  printf '%s\n' '[queue fine]' '[queue q]' 'shards = 70000' > config
-  run -2 --separate-stderr wqctl serve --config config
-  contains "$stderr" 'queue "q": shards is 70000'
-  mkdir folder
-  run -1 --separate-stderr wqctl serve --config folder
-  contains "$stderr" 'cannot read folder: Is a directory'
 }
 
 @test "the file that docs/wqctl.md shows" {
@@ -142,31 +139,6 @@ test_pending() { [ "$(queue_count pending)" = "$1" ]; }
   serve --create --config config
   [ "$(wqctl inspect -o name)" = pods ]
   [ -n "$(port address)" ]
-  stop
-}
-
-@test "a wrong --config: exit 2 names the file and the line" {
-  local line
-  while IFS='|' read -r line message; do
-    printf 'create = yes\n%b\n' "$line" > config
-    run -2 --separate-stderr wqctl serve --config config
-    contains "$stderr" "config:$message"
-    [ ! -e "$WQ_STORE" ]
-  done <<'END'
-creat = yes|2: there is no "creat" here; did you mean "create"?
-http-any-address = maybe|2: "maybe" is no value of "http-any-address"
-no equals|2: it is not "name = value"
-[pods]|2: it is not "[queue NAME]"
-[queue a]\norder = lifo|3: "lifo" is no value of "order"
-[queue a]\nhttp = 1|3: there is no "http" here
-grace = 1s\ngrace = 2s|3: a second "grace"
-io-timeout = 1ms|2: "1ms" is no value of "io-timeout"
-max-http-connections = 0|2: "0" is no value of "max-http-connections"
-[queue a]\n[queue a]|3: a second section of queue "a"
-END
-  run -1 --separate-stderr wqctl serve --config nothing
-  contains "$stderr" 'cannot read nothing'
-  serve --create --config -nothing
   stop
 }
 
@@ -189,46 +161,6 @@ END
   stop
 }
 
-@test "serve --viewer-token-file: a viewer reads and changes nothing" {
-  (umask 077 && echo first > token && echo second > viewer)
-  serve --create --address 127.0.0.1:0 --token-file token --viewer-token-file viewer
-  local url
-  url=http://127.0.0.1:$(port address)/wq.v1
-  call() {
-    curl -s -o answer -w '%{http_code}' -H "Authorization: Bearer $1" -H 'Content-Type: application/json' -d "$3" "$url.$2"
-  }
-  local add='{"queue": "q", "create": true, "keys": ["YQ=="]}'
-  [ "$(call second Queue/Add "$add")" = 403 ]
-  contains "$(cat answer)" "the token is a viewer's, who may only read"
-  contains "$(cat answer)" NotSupported
-  [ "$(call first Queue/Add "$add")" = 200 ]
-  [ "$(call second Browse/Search '{"queue": "q"}')" = 200 ]
-  contains "$(cat answer)" YQ==
-  [ "$(call second Admin/DeleteQueue '{"queue": "q"}')" = 403 ]
-  [ "$(call second Work/Work '{"hello": {"queue": "q", "capacity": 1}}')" = 403 ]
-  [ "$(dumped_keys)" = 'a ' ]
-  stop
-}
-
-@test "serve: limits of connections and of time" {
-  printf 'create = yes\nmax-workers = 1\nmax-grpc-connections = 50\nio-timeout = 2s\n' > config
-  serve --config config --http 127.0.0.1:0 --max-http-connections 2 --max-newcomers 5
-  local url
-  url=http://127.0.0.1:$(port http)
-  curl -sN "$url/ui/events" > first 3>&- &
-  STARTED="${STARTED:-} $!"
-  until_ok grep -q retry first
-  curl -sN "$url/ui/events" > second 3>&- &
-  STARTED="${STARTED:-} $!"
-  until_ok grep -q retry second
-  [ "$(curl -s -o answer -w '%{http_code}' "$url/ui/session")" = 503 ]
-  contains "$(cat answer)" 'too many connections'
-  [ "$(curl -s "$url/healthz")" = ok ]
-  run -2 --separate-stderr wqctl serve --io-timeout 1ms
-  contains "$stderr" 'a duration from 100ms to 1h'
-  stop
-}
-
 @test "serve --log-changes: a line for what wqctl changes, and for nothing else" {
   serve --create --log-changes
   wqctl add -q q a b c
@@ -243,31 +175,13 @@ END
   stop
 }
 
-@test "no FIFO blocks serve or work" {
-  wqctl init
-  mkfifo fifo
-  run -2 --separate-stderr timeout -s KILL 20 "$WQCTL" serve --address 127.0.0.1:0 \
-    --tls-cert fifo --tls-key fifo
-  contains "$stderr" 'fifo is no regular file'
-}
-
-@test "serve --read-only: the control socket takes no change" {
-  wqctl init
-  wqctl add -q q a
-  serve --read-only
-  contains "$(cat serve.err)" 'read-only'
-  run -1 --separate-stderr wqctl add -q q b
-  contains "$stderr" 'this server is read-only'
-  run -1 wqctl delete -q q a --yes
-  [ "$(wqctl ls -q q -o name)" = a ]
-  run -0 wqctl workers
-  stop
-}
-
 @test "serve --address with TLS: a client that knows the CA gets through, another does not" {
+  run -2 --separate-stderr wqctl serve --create --address 0.0.0.0:0
+  contains "$stderr" '--token-file'
   openssl req -x509 -newkey rsa:2048 -nodes -keyout key.pem -out cert.pem -days 1 \
     -subj /CN=localhost -addext subjectAltName=IP:127.0.0.1 2>/dev/null
-  serve --create --address 127.0.0.1:0 --tls-cert cert.pem --tls-key key.pem
+  local tls=(--tls-cert cert.pem --tls-key key.pem)
+  serve --create --address 127.0.0.1:0 "${tls[@]}"
   contains "$(cat serve.err)" 'with TLS'
   handshake() { openssl s_client -connect "127.0.0.1:$(port address)" -alpn h2 -verify_return_error "$@" </dev/null; }
   run -0 handshake -CAfile cert.pem
@@ -275,67 +189,53 @@ END
   run -1 handshake
   contains "$output" 'certificate verify failed'
   stop
-  run -2 --separate-stderr wqctl serve --address 127.0.0.1:0 --tls-cert cert.pem
-  contains "$stderr" 'a certificate file and a key file'
-}
-
-@test "serve --http: metrics of the store" {
-  serve --create --http 127.0.0.1:0
-  wqctl add -q q a >/dev/null
-  run -0 curl -s "http://127.0.0.1:$(port http)/metrics"
-  contains "$output" 'workqueue_depth'
-  run -0 curl -s "http://127.0.0.1:$(port http)/readyz"
-  [ "$output" = ok ]
+  mkfifo fifo  # It blocks nobody.
+  while IFS='|' read -r words message; do
+    # shellcheck disable=SC2086
+    run -2 --separate-stderr timeout -s KILL 20 "$WQCTL" serve --address $words
+    contains "$stderr" "$message"
+  done <<'END'
+127.0.0.1:0 --tls-cert cert.pem|a certificate file and a key file
+127.0.0.1:0 --tls-cert fifo --tls-key fifo|fifo is no regular file
+127.0.0.1:0 --tls-any-client|tls_any_client needs TLS
+0.0.0.0:0 --tls-cert cert.pem --tls-key key.pem|--tls-client-ca
+END
+  serve --address 0.0.0.0:0 "${tls[@]}" --tls-client-ca cert.pem
+  stop
+  serve --address 0.0.0.0:0 "${tls[@]}" --tls-any-client
   stop
 }
 
 # get PATH CURL-ARG...: the status; the answer is in `answer`.
 get() { curl -s -o answer -w '%{http_code}' "${@:2}" "http://127.0.0.1:$(port http)$1"; }
 
-@test "serve --http: the live page, for everybody on this machine" {
-  serve --create --http 127.0.0.1:0
-  log_has ' with the page'
-  wqctl add -q q a >/dev/null
-  [ "$(get /ui/)" = 200 ]
-  contains "$(cat answer)" '<!doctype html>'
-  [ "$(get /ui/session)" = 200 ]
-  contains "$(cat answer)" '"role":"operator"'
-  [ "$(get /wq.v1.Browse/GetOverview -H 'Content-Type: application/json' -d '{}')" = 200 ]
-  [ "$(jq -r '.queues[0].name + " " + .queues[0].counts.queued' answer)" = 'q 1' ]
-  [ "$(get /ui/session -H 'Origin: http://evil.example')" = 403 ]
-  stop
-}
-
-@test "serve has room for fifty open pages, whatever the soft limit of descriptors is" {
+@test "serve --http: metrics, the page for everybody on this machine, limits, --no-page and --read-only" {
   ulimit -S -n 256
-  serve --create --http 127.0.0.1:0
-  run -0 python3 - "$(port http)" << 'END'
-import http.client, sys
-pages = []
-for _ in range(60):
-    page = http.client.HTTPConnection("127.0.0.1", int(sys.argv[1]), timeout=30)
-    page.request("GET", "/ui/events")
-    answer = page.getresponse()
-    assert answer.status == 200, answer.status
-    assert answer.readline() == b"retry: 1000\n"
-    pages.append((page, answer))
-call = http.client.HTTPConnection("127.0.0.1", int(sys.argv[1]), timeout=30)
-call.request("POST", "/wq.v1.Browse/GetOverview", "{}", {"Content-Type": "application/json"})
-assert call.getresponse().status == 200
-END
-  stop
-}
-
-@test "serve --no-page and page = no: metrics only" {
-  serve --create --http 127.0.0.1:0 --no-page
-  [ "$(get /ui/)" = 404 ]
+  wqctl init
+  wqctl add -q q a
+  printf 'max-workers = 1\nmax-grpc-connections = 50\nio-timeout = 2s\nhttp = 127.0.0.1:0\n' > config
+  serve --config config --read-only --max-http-connections 1 --max-newcomers 5
+  log_has 'read-only'
+  log_has ' with the page'
+  [ "$(awk '/Max open files/ { print $4 }' "/proc/$SERVER/limits")" -gt 256 ]
+  run -1 --separate-stderr wqctl add -q q b
+  contains "$stderr" 'this server is read-only'
+  [ "$(get /metrics)" = 200 ]
+  grep -q workqueue_depth answer
+  [ "$(get /ui/session)" = 200 ]
+  [ "$(get /ui/session -H 'Origin: http://evil.example')" = 403 ]
+  curl -sN "http://127.0.0.1:$(port http)/ui/events" > events 3>&- &
+  STARTED="${STARTED:-} $!"
+  until_ok grep -q retry events
+  [ "$(get /ui/session)" = 503 ]
   [ "$(get /healthz)" = 200 ]
-  [ "$(get /wq.v1.Admin/GetStore -H 'Content-Type: application/json' -d '{}')" = 404 ]
-  run -1 log_has page
   stop
   printf '%s\n' 'page = no' 'http = 127.0.0.1:0' > config
   serve --config config
   [ "$(get /ui/)" = 404 ]
+  [ "$(get /wq.v1.Admin/GetStore -H 'Content-Type: application/json' -d '{}')" = 404 ]
+  [ "$(get /healthz)" = 200 ]
+  run -1 log_has page
   stop
 }
 
@@ -364,22 +264,6 @@ END
   until_ok log_has 'SIGHUP: read the configuration again'
   [ "$(call Queue/Add "$add" -b cookies)" = 401 ]
   stop
-}
-
-@test "an address that is not loopback needs a token or certificates of clients" {
-  run -2 --separate-stderr wqctl serve --create --address 0.0.0.0:0
-  contains "$stderr" '0.0.0.0'
-  contains "$stderr" '--token-file'
-  openssl req -x509 -newkey rsa:2048 -nodes -keyout key.pem -out cert.pem -days 1 -subj /CN=localhost 2>/dev/null
-  run -2 --separate-stderr wqctl serve --address 0.0.0.0:0 --tls-cert cert.pem --tls-key key.pem
-  contains "$stderr" '--tls-client-ca'
-  contains "$stderr" '--tls-any-client'
-  serve --address 0.0.0.0:0 --tls-cert cert.pem --tls-key key.pem --tls-client-ca cert.pem
-  stop
-  serve --address 0.0.0.0:0 --tls-cert cert.pem --tls-key key.pem --tls-any-client
-  stop
-  run -2 --separate-stderr wqctl serve --address 127.0.0.1:0 --tls-any-client
-  contains "$stderr" 'tls_any_client needs TLS'
 }
 
 @test "systemd: READY, RELOADING and READY, STOPPING" {
@@ -425,6 +309,7 @@ test_lines() { [ "$(wc -l < "$1")" = "$2" ]; }
   until_ok grep -qx b began  # The worker owns the store now.
   kill -9 "$worker"
   wait "$worker" || true
+  until_ok not_owned  # Its reaper ends its command first.
 
   serve --grace 1h
   start worker work -q q --follow -- sh -c 'echo > again; read -r _ < gate' _
@@ -433,15 +318,6 @@ test_lines() { [ "$(wc -l < "$1")" = "$2" ]; }
   until_ok log_has 'SIGTERM: no key is assigned any more'
   kill -TERM "$SERVER"
   wait "$SERVER"
-}
-
-@test "an idle server does not wake up" {
-  serve --create
-  run -0 wqctl add -q q a
-  waits() { cat /proc/"$SERVER"/task/*/status | awk '/_ctxt_switches/ { sum += $2 } END { print sum }'; }
-  quiet() { local before; before=$(waits); python3 -c 'import select; select.select([], [], [], 0.5)'; [ "$(waits)" = "$before" ]; }
-  until_ok quiet
-  stop
 }
 
 @test "the unit of systemd is valid" {

@@ -42,7 +42,6 @@ some_store() {
   store_with a b
   give_up sick
   wqctl add -q q --after 3h later >/dev/null
-  "$(dirname "$WQCTL")"/tests/set_cursor "$WQ_STORE" q offset 1
   wqctl snapshot create snapshots >/dev/null
   wqctl --store other add -q q b c >/dev/null 2>&1 || {
     wqctl --store other init >/dev/null
@@ -101,6 +100,7 @@ nothing_half() {
   some_store
   full_pipe
   local verb signal number
+  [ "$(all_verbs | wc -l)" -ge 30 ]
   while read -r verb <&8; do
     for signal in TERM INT HUP; do
       [ "$verb $signal" != "serve HUP" ] || continue  # Reads its configuration.
@@ -122,31 +122,6 @@ nothing_half() {
     done
   done 8< <(all_verbs)
 }
-
-@test "a load that is interrupted says so; the next one loads all" {
-  store_with a
-  wqctl dump >before.jsonl
-  seq 20000 | sed 's/.*/{"queue":"q","key":"k&","state":"pending"}/' >new.jsonl
-  mkfifo pipe
-  exec 9<>pipe
-  env --default-signal=INT "$WQCTL" load --replace pipe 2>err 3>&- 9>&- &
-  PID=$!
-  STARTED="${STARTED:-} $PID"
-  cat new.jsonl >&9
-  until_ok loading
-  CURRENT=load
-  ends INT
-  exec 9>&-
-  [ "$CODE" = 130 ]
-  grep -Eq 'interrupted after [0-9]+ entries; nothing was loaded, .* load the dump again' err
-  wqctl dump | cmp - before.jsonl
-  run -0 wqctl verify
-  wqctl load --replace new.jsonl
-  wqctl load --replace new.jsonl  # Once more is the same.
-  cmp <(wqctl ls -q q -o name) <(seq -f k%.0f 20000)
-  [ "$(wqctl inspect -o name)" = q ]
-}
-loading() { wqctl inspect -o json | jq -e '.queues | map(.name) | index("q~loading")'; }
 
 @test "a repair that is interrupted leaves nothing; a killed one is removed by the next" {
   wqctl init >/dev/null
@@ -187,10 +162,3 @@ loading() { wqctl inspect -o json | jq -e '.queues | map(.name) | index("q~loadi
   kill -CONT "$owner"
 }
 connected() { [ ! -e "/proc/$PID" ] || find "/proc/$PID/fd" -lname 'socket:*' | grep -q .; }
-
-@test "the list has the verbs" {
-  all_verbs >verbs
-  [ "$(wc -l <verbs)" -ge 30 ]
-  grep -qx "snapshot create" verbs
-  grep -qx load verbs
-}

@@ -10,20 +10,6 @@ watch_on_terminal() {
   SHELL=/bin/bash TERM=xterm script -qec "stty cols $columns rows $rows; $words" /dev/null </dev/null
 }
 
-@test "in a pipe: one JSON object a line for each queue" {
-  store_with
-  fail_once f
-  wqctl add -q q a b >/dev/null
-  wqctl add -q r --after 3h x >/dev/null
-  run -0 --separate-stderr wqctl watch --count 2 --interval 100ms
-  [ -z "$stderr" ]
-  [ "${#lines[@]}" = 4 ]
-  jq -es 'map([.queue, .pending, .delayed, .failing, .live]) == [["q",2,1,1,false],["r",0,1,0,false],["q",2,1,1,false],["r",0,1,0,false]]' <<<"$output"
-  jq -es '.[0] | .pending_change_per_second == null and .added_per_second == null and .processing == null and .owner_pid == null and (.time | test("^20.*Z$"))' <<<"$output"
-  jq -es '.[2] | .pending_change_per_second == 0 and .added_per_second == null' <<<"$output"
-  jq -es '.[0].top_failing[0] | .key == "f" and .count == 1 and .last_error == "no f [exit status 1]"' <<<"$output"
-}
-
 @test "without an owner: the change of the numbers on disk" {
   store_with a
   mkfifo lines
@@ -107,18 +93,4 @@ watch_on_terminal() {
   run -0 --separate-stderr bash -c 'set -o pipefail; "$WQCTL" watch --interval 100ms | head -n 1'
   [ "${#lines[@]}" = 1 ]
   [ -z "$stderr" ]
-}
-
-@test "wrong words" {
-  run -3 wqctl watch --count 1
-  store_with a
-  run -3 --separate-stderr wqctl watch -q nope --count 1
-  contains "$stderr" nope
-  run -2 wqctl watch --interval 1ms
-  run -2 wqctl watch --interval 0
-  run -2 wqctl watch --count 0
-  run -2 wqctl watch --keys x
-  run -2 wqctl watch -o xml
-  run -2 wqctl watch extra
-  run -1 bash -c '"$WQCTL" watch --count 1 > /dev/full'
 }

@@ -18,34 +18,12 @@ blocking() {
   [ -z "$output" ]
 }
 
-@test "{} is replaced in every place, and the key is not appended then" {
-  store_with k1 '{}'
-  run -0 --separate-stderr wqctl work -q q -- echo '{}' 'a-{}-{}' end
-  [ "$output" = $'k1 a-k1-k1 end\n{} a-{}-{} end' ]
-}
-
 @test "keys reach the command byte for byte, without a shell" {
   wqctl init
   printf 'two\nlines\0$(touch evil)\0a  b\0"\047\0-n\0\377\0' | wqctl add -q q -0
   wqctl work -q q -- printf '%s\0' > got
   [ "$(od -An -tx1 < got)" = "$(printf 'two\nlines\0$(touch evil)\0a  b\0"\047\0-n\0\377\0' | od -An -tx1)" ]
   [ ! -e evil ]
-}
-
-@test "fast lane first" {
-  wqctl init
-  wqctl add -q q --lane slow s1 s2
-  wqctl add -q q f1 f2
-  run -0 --separate-stderr wqctl work -q q -- echo
-  [ "$output" = $'f1\nf2\ns1\ns2' ]
-}
-
-@test "delayed keys are waited for" {
-  store_with now
-  wqctl add -q q --after 150ms later
-  run -0 --separate-stderr wqctl work -q q -j 2 -- echo
-  # On a slow machine both are due when work begins, and two workers do them at once.
-  [ "$(sort <<< "$output")" = $'later\nnow' ]
 }
 
 @test "a failed key is tried again until it succeeds" {
@@ -71,23 +49,6 @@ blocking() {
     '[3,"why: b\u001b[31mad [exit status 9]"]' ]
   run -0 wqctl work -q q -- touch never
   [ ! -e never ]
-}
-
-@test "--max-requeues 0 quarantines at the first failure" {
-  store_with k
-  run -1 --separate-stderr wqctl work -q q --max-requeues 0 -- sh -c 'exit 7' _
-  contains "$stderr" 'quarantined "k" after 1 failure: exit status 7'
-  contains "$stderr" "failed attempts 1, quarantined 1, remaining 0"
-  [ "$(wqctl ls -o jsonl | jq -c '[.state, .failures, .last_error]')" = '["quarantined",1,"exit status 7"]' ]
-}
-
-@test "--max-requeues counts the failures of earlier runs" {
-  store_with
-  fail_once k
-  wqctl cancel-delay -q q --yes k
-  wqctl add -q q k
-  run -1 --separate-stderr wqctl work -q q --max-requeues 1 -- false
-  contains "$stderr" 'quarantined "k" after 2 failures'
 }
 
 @test "the last error: stderr's last line that is not blank, and the exit status or the signal" {
@@ -121,13 +82,6 @@ more_failures_than() {
   [ "$(wqctl inspect k -o json | jq '.entries[0].failures')" -gt "$1" ]
 }
 
-@test "the command's stderr and stdout pass through, its stdin is empty" {
-  store_with k
-  run -0 --separate-stderr wqctl work -q q -- sh -c 'cat; echo out; echo err >&2' _ < <(echo input)
-  [ "$output" = out ]
-  contains "$stderr" err
-}
-
 @test "the command gets the user's umask and a normal SIGPIPE" {
   store_with k
   umask 027
@@ -135,14 +89,6 @@ more_failures_than() {
   [ "$(stat -c %a made)" = 640 ]
   grep -qE '[02468ace][0-9a-f]{3}$' ignored  # SIGPIPE's bit; other signals may be ignored.
   [ -z "$(find "$WQ_STORE" -type f -perm /077)" ]
-}
-
-@test "a key with a NUL byte cannot be an argument: a failure that says so" {
-  wqctl init
-  printf 'a\0b\n' | wqctl add -q q -
-  run -1 --separate-stderr wqctl work -q q --max-requeues 0 -- true
-  contains "$stderr" 'quarantined "a\x00b"'
-  contains "$stderr" "NUL byte"
 }
 
 @test "a command that is missing or not executable: exit 1, every key stays, no failure is counted" {
@@ -167,16 +113,6 @@ more_failures_than() {
   run -1 --separate-stderr wqctl work -q q --max-requeues 0 -- '{}'
   contains "$stderr" 'quarantined "no-such-command" after 1 failure: cannot run the command'
   contains "$stderr" "succeeded 1"
-}
-
-@test "a store or a queue that is missing: exit 3, and none is made; a damaged store: exit 5" {
-  run -3 wqctl work -q q -- true
-  [ ! -e "$WQ_STORE" ]
-  store_with a
-  run -3 wqctl work -q nope -- true
-  [ "$(wqctl inspect -o name)" = q ]
-  rm "$WQ_STORE/CURRENT"
-  run -5 wqctl work -q q -- true
 }
 
 @test "--timeout kills a command that ignores SIGTERM" {
@@ -226,20 +162,6 @@ lines() { [ "$(wc -l < "$2")" = "$1" ]; }
   [ "$(cat finished)" = a ]
   contains "$(cat work.err)" "succeeded 1, failed attempts 0, quarantined 0, remaining 2"
   [ "$(dumped_keys)" = "b c " ]
-}
-
-@test "SIGTERM: a later failure is still recorded" {
-  store_with a
-  mkfifo gate
-  start work work -q q --base-delay 1h --max-delay 1h -- \
-    sh -c 'echo > started; read -r _ < gate; echo late >&2; exit 1' _
-  until_ok test -s started
-  kill -TERM "$PID"
-  until_ok grep -q SIGTERM work.err
-  echo > gate
-  wait "$PID"
-  [ "$(wqctl inspect a -o json | jq -c '.entries | map([.state, .failures, .last_error])')" = \
-    '[["delayed",1,"late [exit status 1]"]]' ]
 }
 
 @test "a run that only waits for delayed keys reports it once" {
@@ -293,5 +215,24 @@ lines() { [ "$(wc -l < "$2")" = "$1" ]; }
   until_ok test -s started
   [ "$(tr -d ' ' < group)" != "$(ps -o pgid= "$PID" | tr -d ' ')" ]
   echo > gate
+  wait "$PID"
+}
+
+@test "a paused queue: its keys stay, and --follow waits for the end of the pause, or for SIGTERM" {
+  store_with a
+  wqctl add -q q --after 1h c
+  wqctl pause -q q --yes
+  run -0 --separate-stderr wqctl work -q q -- touch
+  contains "$stderr" 'queue "q" is paused: 2 keys stay in the store'
+  start work work -q q --follow -- touch
+  until_ok grep -q 'is paused: waiting' work.err
+  kill -TERM "$PID"
+  wait "$PID"
+  [ "$(dumped_keys)" = "a c " ]
+  wqctl pause -q q --for 1s --yes
+  start work work -q q --follow -- touch
+  until_ok grep -q 'is paused: waiting' work.err
+  until_ok test -e a
+  kill -TERM "$PID"
   wait "$PID"
 }

@@ -47,26 +47,6 @@ start_two() {
   grep -qE 'failed attempts 0, quarantined 0, remaining (0|unknown)$' other.err
 }
 
-@test "three wqctl work share two queues" {
-  wqctl init
-  seq 40 | wqctl add -q q -
-  seq 41 80 | wqctl add -q r -
-  gated
-  start owner work -q q -- ./gated owner
-  local pids=$PID
-  until_ok started owner 1
-  start r work -q r -j 2 -- ./gated r
-  pids+=" $PID"
-  start both work -q r -q q -j 2 -- ./gated both
-  pids+=" $PID"
-  until_ok started r 2
-  until_ok started both 2
-  open_gate
-  local pid
-  for pid in $pids; do wait "$pid"; done
-  [ "$(keys_of ./*.done)" = "$(seq 80 | sort)" ]
-}
-
 @test "the owner is killed: the other process takes over, and all keys are processed" {
   store_with $(seq 20)
   gated
@@ -163,22 +143,6 @@ test_drained() { [ "$(queue_count pending)" = 0 ] && [ "$(queue_count delayed)" 
   [ "$(keys_of owner.done)" = "$(seq 2)" ]
 }
 
-@test "the token grows with each attempt, over the processes that share the store" {
-  store_with a
-  start owner work -q idle --follow -- true
-  local owner=$PID
-  until_ok test -S "$WQ_STORE/control.sock"
-  printf '#!/bin/sh\necho "$WQ_TOKEN" >> tokens\n[ "$(wc -l < tokens)" -ge 3 ]\n' > thrice
-  chmod +x thrice
-  run -0 wqctl work -q q -- ./thrice
-  kill -TERM "$owner"
-  wait "$owner"
-  wqctl add -q q a
-  run -0 wqctl work -q q -- ./thrice
-  [ "$(wc -l < tokens)" = 4 ]
-  [ "$(sort -nu tokens)" = "$(cat tokens)" ]
-}
-
 @test "an attached worker quarantines by its own --max-requeues, and the owner's delays apply" {
   store_with
   start owner work -q q -q idle --follow --base-delay 1ms -- false
@@ -194,18 +158,6 @@ test_drained() { [ "$(queue_count pending)" = 0 ] && [ "$(queue_count delayed)" 
   contains "$stderr" 'no queue "none"'
   kill -TERM "$owner"
   wait "$owner"
-}
-
-@test "a queue that is paused during the run ends a wqctl work without --follow" {
-  store_with a b
-  gated
-  start owner work -q q -- ./gated owner
-  until_ok started owner 1
-  wqctl pause -q q --yes
-  open_gate
-  wait "$PID"
-  contains "$(cat owner.err)" 'remaining 1'
-  [ "$(cat owner.done)" = a ]
 }
 
 @test "beside an owner that is stopped, SIGTERM ends a work in bounded time" {

@@ -42,20 +42,3 @@ start_holders() {
   wait "$PID"
   [ "$(head -1 watch.out | jq -r .queue)" = q ]
 }
-
-@test "without a process that serves the store: exit 3 or 4, and why" {
-  run -3 --separate-stderr wqctl workers
-  store_with a
-  run -3 --separate-stderr wqctl workers
-  contains "$stderr" 'no process serves the store'
-  run -3 --separate-stderr wqctl workers -q none
-  contains "$stderr" 'no queue "none"'
-  mkdir "$WQ_STORE/control.sock"  # So the owner cannot serve it.
-  mkfifo gate
-  start owner work -q q -- sh -c 'echo > began; read -r _ < gate' _
-  until_ok test -e began
-  run -4 --separate-stderr wqctl workers
-  contains "$stderr" "is owned by process $PID, which serves no control socket"
-  echo > gate
-  wait "$PID"
-}

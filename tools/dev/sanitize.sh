@@ -7,7 +7,7 @@ preset=${1:?usage: sanitize.sh asan|tsan}
 targets=(all deep)
 # What the tests of this preset's labels need.
 [[ $preset != tsan ]] ||
-  targets=({engine,replication,c,server,http,history}_binaries c_calls wqctl set_cursor)
+  targets=({engine,replication,c,server,http,history}_binaries c_calls wqctl)
 # The sanitizers of g++ 12 fail where the kernel randomises addresses by more than 28 bits.
 plain=()
 setarch -R true 2>/dev/null && plain=(setarch -R)

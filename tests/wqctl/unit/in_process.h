@@ -109,12 +109,29 @@ class WqctlTest : public ::testing::Test {
       EXPECT_EQ(std::count(shown.begin(), shown.end(), '\n'), 1) << shown;
     }
   }
-  // The same of lines "CODE LINE => TEXT".
-  static void Expect(const std::string& rows) {
+  // The same of rows "CODE LINE => TEXT", or "CODE LINE => TEXT | ERROR" for the whole stdout and
+  // a part of stderr. In TEXT "\n" is a line end. A row goes on in a line that begins with two
+  // spaces.
+  static void Expect(std::string rows) {
+    for (size_t at; (at = rows.find("\n  ")) != rows.npos;) rows.erase(at, 3);
     std::istringstream in(rows);
     for (std::string row; std::getline(in, row);) {
-      const size_t end = row.find(" => ");
-      if (end != row.npos) Expect(row[0] - '0', row.substr(2, end - 2), row.substr(end + 4));
+      if (row.empty()) continue;
+      const size_t end = row.find(" =>");
+      ASSERT_NE(end, row.npos) << row;
+      const int code = row[0] - '0';
+      const std::string line = row.substr(2, end - 2);
+      std::string text = row.substr(std::min(end + 4, row.size()));
+      for (size_t at; (at = text.find("\\n")) != text.npos;) text.replace(at, 2, "\n");
+      const size_t bar = text.find(" | ");
+      if (bar == text.npos) {
+        Expect(code, line, text);
+        continue;
+      }
+      const Ran ran = Run(Split(line));
+      EXPECT_EQ(ran.code, code) << line << ": " << ran.err;
+      EXPECT_EQ(ran.out, text.substr(0, bar) + "\n") << line;
+      EXPECT_THAT(ran.err, ::testing::HasSubstr(text.substr(bar + 3))) << line;
     }
   }
 

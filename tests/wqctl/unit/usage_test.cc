@@ -1,5 +1,7 @@
 // What wqctl says to command lines that are wrong, and of itself.
 
+#include <fstream>
+
 #include "tests/wqctl/unit/in_process.h"
 #include "tools/wqctl/cli/about.h"
 
@@ -74,6 +76,19 @@ TEST_F(UsageTest, WrongWords) {
 2 ls --now yesterday => "yesterday" is not a time
 2 ls --now 2026-13-01T00:00:00Z => is not a time
 2 ls --times sometimes => "sometimes" is not
+3 workers => no process serves the store
+2 watch --interval 1ms => --interval must be 100ms or more
+2 watch --interval 0 => --interval must be 100ms or more
+2 watch --count 0 => "0" is not
+2 watch --keys x => "x" is not
+2 watch extra => unexpected argument "extra"
+2 work -q q -j 5x -- true => "5x" is not
+2 work -q q -j 50% -- true => "50%" is not
+2 work -q q -j +1 -- true => "+1" is not
+2 work -q q -u --tag -- true => --ungroup leaves the output to the commands: not with --tag
+2 work -q q --group -u -- true => only one of --group and --ungroup
+2 work -- true => --queue is required
+2 work -q q --http-any-address -- true => --http-any-address goes with --http
 2 rm -q q --yes => which keys?
 2 rm -q q --yes -- => which keys?
 2 rm --yes a => --queue is required
@@ -100,6 +115,46 @@ TEST_F(UsageTest, WrongWords) {
   }
   EXPECT_THAT(Run({"\x1b[31mred"}).err, AllOf(HasSubstr("\\x1b[31mred"), Not(HasSubstr("\x1b"))));
   EXPECT_EQ(Out("inspect -o name"), "");
+}
+
+TEST_F(UsageTest, WrongLogs) {
+  if (Run({"replication", "status", "etcd://127.0.0.1:1/p"}).err.find("without etcd") !=
+      std::string::npos) {
+    GTEST_SKIP() << "built without etcd";
+  }
+  Expect(R"(
+2 work -q q --replicate etcd://host/p -- true => "host" has no port
+2 work -q q --replica a -- true => go with replicate
+2 work -q q --replicate etcd://a:1/p --replica a+b -- true => "a+b" is no name of a replica
+2 serve --replicate etcd://host/p => "host" has no port
+2 serve --replicate etcd://a:1/p --lease 1 => "1" is not a number of seconds from 2 to 3600
+2 serve --io-timeout 1ms => a duration from 100ms to 1h
+2 promote etcd://a:1/p b extra => unexpected argument "extra"
+2 replication status => which log?
+2 replication status http://a:1/p => it does not begin with etcd://
+2 replication status etcd://a:1 => it has no prefix
+2 replication status etcd://a:1/ => its prefix is empty
+2 replication status etcd://a:1/p/ => the prefix "/p/" ends with "/"
+2 replication status etcd:///p => an address is empty
+2 replication status etcd://a:1,/p => an address is empty
+2 replication status etcd://:1/p => ":1" has no host
+2 replication status etcd://a:0/p => "0" is no port, in "a:0"
+2 replication status etcd://a:1,b:65536/p => "65536" is no port, in "b:65536"
+2 replication status etcd://http://a:1/p => "" is no port, in "http:"
+2 replication status etcd://a:1/p --etcd-cert c => --etcd-cert and --etcd-key go together
+2 replication status etcd://a:1/p --etcd-user u => --etcd-user and --etcd-password-file go together
+2 replication destroy etcd://a:1/p => give --yes
+1 replication status etcd://127.0.0.1:1/p => 127.0.0.1:1
+)");
+  std::ofstream("password") << "secret";
+  chmod("password", 0644);
+  const std::string status =
+      "replication status etcd://127.0.0.1:1/p --etcd-user u --etcd-password-file ";
+  Expect(2, status + "password",
+         "the password file password is accessible to other users: run chmod 600 on it");
+  Expect(3, status + "none", "there is no password file none");
+  setenv("WQ_REPLICATE", "etcd://host/p", 1);
+  Expect(2, "replication status", "\"host\" has no port");
 }
 
 TEST_F(UsageTest, DurationsAndShortOptions) {
