@@ -269,23 +269,6 @@ TEST_F(CorruptionTest, AMissingFileIsRefusedOrChangesNothing) {
   EXPECT_GT(same_, 20U);
 }
 
-// Also the newest write-ahead log, where only the process log shows that it is missing.
-TEST_F(CorruptionTest, AMissingLogIsNamed) {
-  std::vector<TemplateStore> stores = MakeAgingLoggedStore();
-  stores.push_back(MakeManyLogsStore());
-  for (const TemplateStore& store : stores) {
-    for (const auto& [name, contents] : store.files) {
-      if (!IsLog(name)) continue;
-      SCOPED_TRACE(store.name + " without " + name);
-      Files files = store.files;
-      files.erase(name);
-      Check(files, {name, [&](const std::string& state) { return state == store.state; },
-                    LogBefore(files, name)});
-    }
-  }
-  EXPECT_GT(refused_, 10U);
-}
-
 // A file of another store, under the name of a file of this store or under another name.
 TEST_F(CorruptionTest, AForeignFileIsRefusedOrChangesNothing) {
   const std::vector<TemplateStore> stores = AllTemplateStores();

@@ -35,6 +35,21 @@ class RepairTest : public ::testing::Test {
     EXPECT_TRUE(verified.ok()) << verified.findings[0].where << ": " << verified.findings[0].what;
     return report;
   }
+  // A store of these rows, closed.
+  void MakeStore(const std::function<void(MutationBatch*)>& put) {
+    std::filesystem::remove_all(store_);
+    std::unique_ptr<Storage> storage;
+    ASSERT_OK(OpenNew(store_, &storage));
+    MutationBatch batch;
+    put(&batch);
+    ASSERT_OK(storage->Write(batch, false));
+    ASSERT_OK(storage->Close());
+  }
+  static std::string LossesOf(const RepairReport& report) {
+    std::string losses;
+    for (const Loss& loss : report.losses) losses += loss.where + ": " + loss.what + "\n";
+    return losses;
+  }
   // Rows of the new store: without the store's own record and that of the process log.
   std::map<std::string, std::string> Rows(Family family, const std::string& dir) {
     std::map<std::string, std::string> rows;
@@ -257,103 +272,12 @@ TEST_F(RepairTest, ATableOfAnotherStoreIsALossAndReplacesNoRecord) {
   EXPECT_GT(cases, 10U);
 }
 
-// A store at several points in time, the last of them first.
-std::vector<Files> Generations(const std::string& dir) {
-  std::vector<Files> files;
-  OpenOptions options{.create_if_missing = true, .now_us = 1};
-  options.write_buffer_bytes = size_t{64} << 10;
-  options.max_wal_bytes = size_t{64} << 10;
-  uint64_t sequence = 0;
-  const auto write = [&sequence](Storage* storage, int rows) {
-    for (; rows > 0; --rows) {
-      MutationBatch batch;
-      ++sequence;
-      if (sequence == 1) PutQueue({"pods", 1, 1}, &batch);
-      if (sequence == 1) PutQueueState(1, {.sequence_high_water = 1 << 20}, &batch);
-      const std::string key = "key-" + std::to_string(sequence);
-      PutPending(1, {.key = key, .sequence = sequence}, &batch);
-      PutFailures(1, {.key = key, .count = 1, .last_error = std::string(900, 'e')}, &batch);
-      PutCursor(1, {"source", key}, &batch);
-      if (sequence % 3 == 0) {
-        ErasePending(1, kFastLane, sequence - 2, "key-" + std::to_string(sequence - 2), &batch);
-      }
-      EXPECT_OK(storage->Write(batch, false));
-    }
-  };
-  for (int owner = 0; owner < 3; ++owner) {
-    std::unique_ptr<Storage> storage;
-    EXPECT_OK(OpenStorage(dir, options, &storage));
-    if (storage == nullptr) return files;
-    for (int part = 0; part < 2; ++part) {
-      write(storage.get(), 60);
-      files.push_back(ReadStore(dir));
-    }
-    if (owner == 1) {
-      EXPECT_OK(storage->Close());
-      storage.reset();
-      EXPECT_OK(RenewStore(dir, 2));
-    }
-    storage.reset();
-    files.push_back(ReadStore(dir));
-  }
-  std::reverse(files.begin(), files.end());
-  return files;
-}
-
-// Files of all generations of a store and of another store, some under other numbers, without
-// regard to the manifest.
-Files Mix(const std::vector<Files>& generations, const Files& other, std::mt19937_64* random) {
-  Files files = generations[(*random)() % generations.size()];
-  for (int n = 0; n < 6; ++n) {
-    const bool foreign = (*random)() % 8 == 0;
-    const Files& from = foreign ? other : generations[(*random)() % generations.size()];
-    auto file = from.begin();
-    std::advance(file, static_cast<ptrdiff_t>((*random)() % from.size()));
-    const auto& [name, contents] = *file;
-    if (name == "FORMAT" || name == "OWNER" || name == "LOCK") continue;
-    const size_t dot = name.find('.');
-    const bool renamed = dot != name.npos && (*random)() % 3 == 0;
-    const std::string number = std::to_string(100'000 + (*random)() % 100);
-    files[renamed ? number + name.substr(dot) : name] = contents;
-  }
-  if ((*random)() % 3 == 0) {
-    std::erase_if(files, [](const auto& file) { return file.first.starts_with("MANIFEST"); });
-  }
-  if ((*random)() % 8 == 0) files.erase("CURRENT");
-  if ((*random)() % 8 == 0) files.erase("IDENTITY");
-  return files;
-}
-
-// WQ_REPAIR_SECONDS: how long; without it a few dozen cases. WQ_SEED: which.
-TEST_F(RepairTest, AnyMixOfOldAndNewFilesIsRepaired) {
-  const uint64_t seed = support::Seed();
-  const auto end = std::chrono::steady_clock::now() +
-                   std::chrono::seconds(support::FromEnvironment("WQ_REPAIR_SECONDS", 0));
-  std::cout << "replay with WQ_SEED=" << seed << std::endl;
-  std::mt19937_64 random(seed);
-  const std::vector<Files> generations = Generations(scratch_ / "aging");
-  const Files other = MakeRecoveredStore().files;
-  int cases = 0;
-  for (; cases < 30 || std::chrono::steady_clock::now() < end; ++cases) {
-    SCOPED_TRACE("case " + std::to_string(cases));
-    RepairFiles(Mix(generations, other, &random));
-    if (HasFailure()) break;
-  }
-  std::cout << cases << " cases\n";
-}
-
 std::string ProcessLogOf(const Files& files) {
   for (const auto& [name, contents] : files) {
     if (name.ends_with(".ring")) return name;
   }
   ADD_FAILURE() << "no process log";
   return "";
-}
-
-std::string LossesOf(const RepairReport& report) {
-  std::string losses;
-  for (const Loss& loss : report.losses) losses += loss.where + ": " + loss.what + "\n";
-  return losses;
 }
 
 TEST_F(RepairTest, ADamagedRecordOfAProcessLogCostsNoMoreThanItself) {
@@ -406,11 +330,18 @@ TEST_F(RepairTest, AProcessLogWithoutItsDatabaseIsTaken) {
   }
 }
 
-// The steps that ended the process: the first tables of a store that was renewed, twice.
+// The steps that ended the process: the tables of a store that was renewed, twice.
 TEST_F(RepairTest, ATableAndItsCopyUnderAHigherNumberAreMerged) {
-  const std::vector<Files> generations = Generations(scratch_ / "aging");
-  TemplateStore store;
-  store.files = generations.front();
+  TemplateStore store = MakeClosedStore();
+  WriteStore(store.files, store_);
+  ASSERT_OK(RenewStore(store_, 2));
+  std::unique_ptr<Storage> storage;
+  ASSERT_OK(OpenExisting(store_, &storage));
+  MutationBatch batch;
+  PutCursor(1, {"later", "1"}, &batch);
+  ASSERT_OK(storage->Write(batch, false));
+  storage.reset();
+  store.files = ReadStore(store_);
   Files files = store.files;
   uint64_t number = 900'000;
   for (const auto& [name, contents] : store.files) {
@@ -423,32 +354,25 @@ TEST_F(RepairTest, ATableAndItsCopyUnderAHigherNumberAreMerged) {
 
 // The files are sound and the rows contradict one another: of two rows the younger one is kept.
 TEST_F(RepairTest, RowsThatContradictOneAnotherAreSettled) {
-  std::unique_ptr<Storage> storage;
-  ASSERT_OK(OpenNew(store_, &storage));
-  MutationBatch batch;
-  PutQueue({"pods", 1, 1}, &batch);
-  PutQueue({"twin", 1, 1}, &batch);
-  PutQueue({"half~loading", 2, 1}, &batch);
-  PutPending(2, {.key = "of-no-queue", .sequence = 1}, &batch);
-  PutQueueState(1, {.sequence_high_water = 3}, &batch);
-  PutPending(1, {.key = "young-in-lane", .sequence = 5}, &batch);
-  PutPending(1, {.key = "young-in-lane", .lane = kSlowLane, .sequence = 6}, &batch);
-  PutPending(1, {.key = "old-in-lane", .lane = kSlowLane, .sequence = 7}, &batch);
-  PutPending(1, {.key = "old-in-lane", .sequence = 8}, &batch);
-  PutDelayed(1, {.key = "delayed", .ready_at_us = 5, .delay_us = 1}, &batch);
-  PutDelayed(1, {.key = "delayed", .ready_at_us = 6, .delay_us = 1}, &batch);
-  PutDelayed(1, {.key = "bad", .ready_at_us = 7, .delay_us = 1}, &batch);
-  PutFailures(1, {.key = "bad", .count = 2}, &batch);
-  PutQuarantine(1, {.failures = {.key = "bad"}}, &batch);
-  batch.Put(Family::kDelayed, "x", "");  // No key of this family.
-  ASSERT_OK(storage->Write(batch, false));
-  ASSERT_OK(storage->Close());
-  storage.reset();
+  MakeStore([](MutationBatch* batch) {
+    PutQueue({"pods", 1, 1}, batch);
+    PutQueue({"twin", 1, 1}, batch);
+    PutQueue({"half~loading", 2, 1}, batch);
+    PutPending(2, {.key = "of-no-queue", .sequence = 1}, batch);
+    PutQueueState(1, {.sequence_high_water = 3}, batch);
+    PutPending(1, {.key = "young-in-lane", .sequence = 5}, batch);
+    PutPending(1, {.key = "young-in-lane", .lane = kSlowLane, .sequence = 6}, batch);
+    PutPending(1, {.key = "old-in-lane", .lane = kSlowLane, .sequence = 7}, batch);
+    PutPending(1, {.key = "old-in-lane", .sequence = 8}, batch);
+    PutDelayed(1, {.key = "delayed", .ready_at_us = 5, .delay_us = 1}, batch);
+    PutDelayed(1, {.key = "delayed", .ready_at_us = 6, .delay_us = 1}, batch);
+    PutDelayed(1, {.key = "bad", .ready_at_us = 7, .delay_us = 1}, batch);
+    PutFailures(1, {.key = "bad", .count = 2}, batch);
+    PutQuarantine(1, {.failures = {.key = "bad"}}, batch);
+    batch->Put(Family::kDelayed, "x", "");  // No key of this family.
+  });
 
-  std::string losses;
-  for (const Loss& loss : RepairFiles(ReadStore(store_)).losses) {
-    losses += loss.where + ": " + loss.what + "\n";
-  }
+  const std::string losses = LossesOf(RepairFiles(ReadStore(store_)));
   for (const char* const part :
        {"queue twin: has the id of queue pods", "'young-in-lane' is pending twice: its older place",
         "'old-in-lane' is pending twice: its older place", "'delayed' is delayed twice: the later",
@@ -466,21 +390,17 @@ TEST_F(RepairTest, RowsThatContradictOneAnotherAreSettled) {
 }
 
 TEST_F(RepairTest, AStateOutOfRangeKeepsItsPause) {
-  std::unique_ptr<Storage> storage;
-  ASSERT_OK(OpenNew(store_, &storage));
-  MutationBatch batch;
-  PutQueue({"pods", 1, 1}, &batch);
-  const std::string too_long(5000, 'l');
-  PutQueueState(1,
-                {.sequence_high_water = 30,
-                 .limiter_state = too_long,
-                 .paused = true,
-                 .paused_until_us = 7,
-                 .shards = 1 << 20},
-                &batch);
-  ASSERT_OK(storage->Write(batch, false));
-  ASSERT_OK(storage->Close());
-  storage.reset();
+  MakeStore([](MutationBatch* batch) {
+    PutQueue({"pods", 1, 1}, batch);
+    const std::string too_long(5000, 'l');
+    PutQueueState(1,
+                  {.sequence_high_water = 30,
+                   .limiter_state = too_long,
+                   .paused = true,
+                   .paused_until_us = 7,
+                   .shards = 1 << 20},
+                  batch);
+  });
   EXPECT_EQ(RepairFiles(ReadStore(store_)).losses.size(), 1U);
   std::unique_ptr<Reader> reader;
   ASSERT_OK(OpenReader(into_, &reader));
@@ -496,25 +416,18 @@ TEST_F(RepairTest, AStateOutOfRangeKeepsItsPause) {
 
 // Keys get new sequences from the queue's high-water mark on, and the rest of its state is kept.
 TEST_F(RepairTest, NewSequencesKeepTheQueuesState) {
-  std::unique_ptr<Storage> storage;
-  ASSERT_OK(OpenNew(store_, &storage));
-  MutationBatch batch;
-  PutQueue({"pods", 1, 1}, &batch);
-  PutQueueState(1, {.sequence_high_water = 30, .limiter_state = "l", .paused = true, .shards = 4},
-                &batch);
-  PutPending(1, {.key = "a", .sequence = 5}, &batch);
-  PutPending(1, {.key = "b", .sequence = 5}, &batch);
-  PutPending(1, {.key = "c", .sequence = UINT64_MAX, .group = "g"}, &batch);
-  PutQueue({"recovered-2", 3, 1}, &batch);
-  PutDelayed(2, {.key = "of-no-queue", .ready_at_us = 5, .delay_us = 1}, &batch);
-  ASSERT_OK(storage->Write(batch, false));
-  ASSERT_OK(storage->Close());
-  storage.reset();
+  MakeStore([](MutationBatch* batch) {
+    PutQueue({"pods", 1, 1}, batch);
+    PutQueueState(1, {.sequence_high_water = 30, .limiter_state = "l", .paused = true, .shards = 4},
+                  batch);
+    PutPending(1, {.key = "a", .sequence = 5}, batch);
+    PutPending(1, {.key = "b", .sequence = 5}, batch);
+    PutPending(1, {.key = "c", .sequence = UINT64_MAX, .group = "g"}, batch);
+    PutQueue({"recovered-2", 3, 1}, batch);
+    PutDelayed(2, {.key = "of-no-queue", .ready_at_us = 5, .delay_us = 1}, batch);
+  });
 
-  std::string losses;
-  for (const Loss& loss : RepairFiles(ReadStore(store_)).losses) {
-    losses += loss.where + ": " + loss.what + "\n";
-  }
+  const std::string losses = LossesOf(RepairFiles(ReadStore(store_)));
   EXPECT_EQ(losses,
             "queue recovered-2-: rows of no queue: it has a new name\n"
             "queue pods: key 'b' has a sequence that another key has: its place in the lane\n"
@@ -565,13 +478,10 @@ TEST_F(RepairTest, AStoreWithoutFormatAndOwnerIsSaved) {
 }
 
 TEST_F(RepairTest, TheDatabaseOfAnotherProgramIsNotTakenForAStore) {
-  std::unique_ptr<Storage> storage;
-  ASSERT_OK(OpenNew(store_, &storage));
-  MutationBatch batch;
-  batch.Erase(Family::kDefault, kStoreKey);  // Only a store has it.
-  batch.Put(Family::kDefault, "key", "value");
-  ASSERT_OK(storage->Write(batch, false));
-  ASSERT_OK(storage->Close());
+  MakeStore([](MutationBatch* batch) {
+    batch->Erase(Family::kDefault, kStoreKey);  // Only a store has it.
+    batch->Put(Family::kDefault, "key", "value");
+  });
   std::filesystem::remove(store_ + "/FORMAT");
   std::filesystem::remove(store_ + "/OWNER");
   RepairReport report;

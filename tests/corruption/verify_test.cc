@@ -50,13 +50,6 @@ class VerifyTest : public ::testing::Test {
     ASSERT_OK(storage->Write(batch, false));
     ASSERT_OK(storage->Close());
   }
-  void ExpectFound(const std::string& part, const std::function<void(MutationBatch*)>& put) {
-    std::filesystem::remove_all(store_);
-    MakeWith(put);
-    const Files before = ReadStore(store_);
-    EXPECT_NE(Found().find(part), std::string::npos) << Found();
-    EXPECT_TRUE(ReadStore(store_) == before) << "it changed the store";
-  }
 
   const Scratch scratch_;
   const std::string store_ = scratch_ / "store";
@@ -139,7 +132,6 @@ TEST_F(VerifyTest, AMissingFileIsTheSameAtEveryDoor) {
   EXPECT_GT(opened, 5);
 }
 
-// A finding names its file once, beside what is wrong with it.
 // To open a pipe waits for somebody who writes to it.
 TEST_F(VerifyTest, APipeInPlaceOfAFileMakesNoDoorWait) {
   std::set<std::string> kinds;
@@ -168,6 +160,7 @@ TEST_F(VerifyTest, APipeInPlaceOfAFileMakesNoDoorWait) {
   }
 }
 
+// A finding names its file once, beside what is wrong with it.
 TEST_F(VerifyTest, AFindingIsAtItsFile) {
   TemplateStore store = MakeSmallClosedStore();
   const auto table = std::find_if(store.files.begin(), store.files.end(),
@@ -204,37 +197,13 @@ TEST_F(VerifyTest, ARowThatAViewOrAQueueRefusesHasTheNextStep) {
   expect_refused(view->ForEachFailing("pods", [](const FailingKey&) { return true; }));
   expect_refused(view->Find("pods", "a", &entries));
   expect_refused(view->Summarize("pods", {}, &summary));
+  EXPECT_NE(Found().find("cannot be decoded"), std::string::npos) << Found();
   EXPECT_EQ(Found().find("; run wqctl"), std::string::npos) << Found();
   view.reset();
   std::unique_ptr<Store> store;
   ASSERT_OK(Store::Open({}, store_, &store));
   Queue* queue = nullptr;
   expect_refused(store->OpenQueue("pods", {}, &queue));
-}
-
-TEST_F(VerifyTest, FindsRowsThatContradictOneAnother) {
-  ExpectFound("pending twice", [](MutationBatch* batch) {
-    PutPending(1, {.key = "a", .sequence = 5}, batch);
-    PutPending(1, {.key = "a", .lane = kSlowLane, .sequence = 6}, batch);
-  });
-  ExpectFound("delayed twice", [](MutationBatch* batch) {
-    PutDelayed(1, {.key = "a", .ready_at_us = 5, .delay_us = 1}, batch);
-    PutDelayed(1, {.key = "a", .ready_at_us = 6, .delay_us = 1}, batch);
-  });
-  ExpectFound("delayed and quarantined", [](MutationBatch* batch) {
-    PutDelayed(1, {.key = "a", .ready_at_us = 5, .delay_us = 1}, batch);
-    PutQuarantine(1, {.failures = {.key = "a"}}, batch);
-  });
-  ExpectFound("failing and quarantined", [](MutationBatch* batch) {
-    PutFailures(1, {.key = "a", .count = 1}, batch);
-    PutQuarantine(1, {.failures = {.key = "a"}}, batch);
-  });
-  ExpectFound("above the queue's high-water mark",
-              [](MutationBatch* batch) { PutPending(1, {.key = "a", .sequence = 100}, batch); });
-  ExpectFound("a sequence that another key has", [](MutationBatch* batch) {
-    PutPending(1, {.key = "a", .sequence = 5}, batch);
-    PutPending(1, {.key = "b", .sequence = 5}, batch);
-  });
 }
 
 // Verify keeps the hashes of keys, and reads the rows of equal hashes again.
@@ -292,29 +261,6 @@ TEST_F(VerifyTest, KeysOfOneHashAreNotOneKey) {
     PutQuarantine(1, {.failures = {.key = keys[1], .count = 1}}, batch);
   });
   EXPECT_EQ(Found(), "");
-}
-
-TEST_F(VerifyTest, FindsRowsThatNoWriterMakes) {
-  ExpectFound("count none", [](MutationBatch* batch) { PutFailures(1, {.key = "a"}, batch); });
-  ExpectFound("out of range", [](MutationBatch* batch) {
-    PutDelayed(1, {.key = "a", .ready_at_us = 5, .delay_us = -1}, batch);
-  });
-  ExpectFound("rows of no queue",
-              [](MutationBatch* batch) { PutPending(2, {.key = "a", .sequence = 5}, batch); });
-  ExpectFound("has the id of queue", [](MutationBatch* batch) { PutQueue({"twin", 1, 1}, batch); });
-  ExpectFound("above the queue's high-water mark", [](MutationBatch* batch) {
-    PutQueue({"new", 2, 1}, batch);  // It has no state yet.
-    PutPending(2, {.key = "a", .sequence = 5}, batch);
-  });
-  ExpectFound("cannot be decoded", [](MutationBatch* batch) {
-    std::string key;
-    AppendNamedKey(1, "a", &key);
-    batch->Put(Family::kFailures, key, "\xff\xff");
-  });
-  ExpectFound("rows of no queue",
-              [](MutationBatch* batch) { batch->Put(Family::kDelayed, "xy", ""); });
-  ExpectFound("nothing has this key",
-              [](MutationBatch* batch) { batch->Put(Family::kDefault, "what", ""); });
 }
 
 // The memory of a report is bounded.

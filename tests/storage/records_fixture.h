@@ -1,10 +1,8 @@
-// What the tests of records share: a storage in memory, and values that break careless codecs.
+// What the tests of records share: a storage in memory, and the limits of numbers.
 #pragma once
 
 #include <limits>
 #include <memory>
-#include <string>
-#include <vector>
 
 #include "storage/records.h"
 #include "tests/storage/support.h"
@@ -17,17 +15,6 @@ inline constexpr int64_t kMin = std::numeric_limits<int64_t>::min();
 inline constexpr int64_t kMax = std::numeric_limits<int64_t>::max();
 inline constexpr Lane kLowestLane = std::numeric_limits<Lane>::min();
 inline constexpr Lane kHighestLane = std::numeric_limits<Lane>::max();
-
-// Keys that break careless codecs.
-inline const std::vector<std::string> kOddKeys = {
-    "a",        std::string(1, '\0'),  std::string("nul\0inside", 10), "\xff\xff\xff\xff",
-    "\xc3\x28", std::string(4096, 'k')};
-
-inline const std::string kOddError("bad\0\xff", 5);
-
-// Empty: none.
-inline const std::vector<std::string> kOddGroups = {
-    "", "g", std::string(1, '\0'), std::string("nul\0\xff", 5), std::string(1024, 'g')};
 
 class RecordsTest : public ::testing::Test {
  protected:

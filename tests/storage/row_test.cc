@@ -3,7 +3,6 @@
 
 #include <string>
 
-#include "storage/check/field_reader.h"
 #include "storage/record_keys.h"
 #include "tests/storage/records_fixture.h"
 
@@ -78,43 +77,6 @@ TEST_F(RowTest, NumbersAreInTheirRange) {
 TEST_F(RowTest, ARowOfAnEarlierVersionIsNotDecoded) {
   EXPECT_OK(row_.Decode(Family::kDefault, std::string(kRemovedPrefix) + "\x01", "\xff"));
   EXPECT_EQ(row_.kind(), Row::Kind::kRemoved);
-}
-
-TEST(FieldReader, WhatIsCutOffIsNoGood) {
-  FieldReader number(std::string_view("\x80\x80", 2));
-  EXPECT_EQ(number.Number(), 0U);
-  EXPECT_FALSE(number.good());
-  EXPECT_FALSE(number.more());
-  FieldReader endless(std::string_view("\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", 11));
-  EXPECT_EQ(endless.Number(), 0U);
-  EXPECT_FALSE(endless.good());
-  FieldReader bytes(
-      std::string_view("\x03"
-                       "ab",
-                       3));
-  EXPECT_EQ(bytes.Bytes(), "");
-  EXPECT_FALSE(bytes.good());
-  EXPECT_EQ(bytes.Take(1), "") << "and nothing after it is";
-  FieldReader wide(std::string_view("\x80\x80\x80\x80\x10", 5));  // 2^32.
-  wide.Small();
-  EXPECT_FALSE(wide.good());
-}
-
-TEST(FieldReader, AreTakenOneAfterTheOther) {
-  FieldReader fields(
-      std::string_view("\x05"
-                       "\x02"
-                       "ab"
-                       "\xff\xff\xff\xff\x0f"
-                       "x",
-                       10));
-  EXPECT_EQ(fields.Number(), 5U);
-  EXPECT_EQ(fields.Bytes(), "ab");
-  EXPECT_EQ(fields.Small(), UINT32_MAX);
-  EXPECT_TRUE(fields.more());
-  EXPECT_EQ(fields.Take(1), "x");
-  EXPECT_FALSE(fields.more());
-  EXPECT_TRUE(fields.good());
 }
 
 }  // namespace

@@ -7,49 +7,18 @@
 namespace wq::storage {
 namespace {
 
-class Backend {
- public:
-  virtual ~Backend() = default;
-  virtual Status Open(std::unique_ptr<Storage>* storage) = 0;
-};
-
-class MemoryBackend final : public Backend {
- public:
-  Status Open(std::unique_ptr<Storage>* storage) override {
-    *storage = std::make_unique<MemoryStorage>(disk_);
-    return Status::Ok();
-  }
-
- private:
-  const std::shared_ptr<MemoryDisk> disk_ = std::make_shared<MemoryDisk>();
-};
-
-class RocksdbBackend final : public Backend {
- public:
-  explicit RocksdbBackend(bool vector_memtable) : vector_memtable_(vector_memtable) {}
-  Status Open(std::unique_ptr<Storage>* storage) override {
-    return OpenStorage(dir_ / "store",
-                       {.create_if_missing = true, .vector_memtable = vector_memtable_}, storage);
-  }
-
- private:
-  const TestDirectory dir_;
-  const bool vector_memtable_;
-};
-
 class StorageTest : public ::testing::TestWithParam<std::string> {
  protected:
-  void SetUp() override {
-    if (GetParam() == "Memory") {
-      backend_ = std::make_unique<MemoryBackend>();
-    } else {
-      backend_ = std::make_unique<RocksdbBackend>(GetParam() == "RocksdbVector");
-    }
-    ASSERT_OK(backend_->Open(&storage_));
-  }
+  void SetUp() override { Reopen(); }
   void Reopen() {
     storage_.reset();
-    ASSERT_OK(backend_->Open(&storage_));
+    if (GetParam() == "Memory") {
+      storage_ = std::make_unique<MemoryStorage>(disk_);
+    } else {
+      const OpenOptions options = {.create_if_missing = true,
+                                   .vector_memtable = GetParam() == "RocksdbVector"};
+      ASSERT_OK(OpenStorage(dir_ / "store", options, &storage_));
+    }
   }
   std::string Dirty() { return Contents(*storage_, Family::kDirty); }
   std::string Get(std::string_view key) {
@@ -58,7 +27,8 @@ class StorageTest : public ::testing::TestWithParam<std::string> {
     return status.ok() ? value : status.code() == StatusCode::kNotFound ? "(none)" : "(error)";
   }
 
-  std::unique_ptr<Backend> backend_;
+  const std::shared_ptr<MemoryDisk> disk_ = std::make_shared<MemoryDisk>();
+  const TestDirectory dir_;
   std::unique_ptr<Storage> storage_;
 };
 

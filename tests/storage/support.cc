@@ -1,17 +1,10 @@
 #include "tests/storage/support.h"
 
-#include <fcntl.h>
-#include <spawn.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
-
-extern char** environ;  // NOLINT(readability-redundant-declaration)
 
 namespace wq::storage {
 
@@ -84,55 +77,6 @@ Status OpenNew(const std::string& dir, std::unique_ptr<Storage>* storage) {
 
 Status OpenExisting(const std::string& dir, std::unique_ptr<Storage>* storage) {
   return OpenStorage(dir, {}, storage);
-}
-
-Child::Child(const std::string& what, const std::string& dir) {
-  int ends[2];
-  EXPECT_EQ(pipe2(ends, O_CLOEXEC), 0);
-  std::vector<std::string> words = {"/proc/self/exe", "--gtest_also_run_disabled_tests",
-                                    "--gtest_filter=Child.DISABLED_" + what};
-  std::vector<char*> arguments;
-  for (std::string& word : words) arguments.push_back(word.data());
-  arguments.push_back(nullptr);
-  std::string dir_variable = "WQ_TEST_CHILD_DIR=" + dir;
-  std::vector<char*> variables;
-  for (char** variable = environ; *variable != nullptr; ++variable) {
-    const std::string_view text = *variable;
-    // The child must not inherit a test runner's settings (sharding, reports).
-    if (!text.starts_with("GTEST_") && !text.starts_with("WQ_TEST_CHILD_DIR=")) {
-      variables.push_back(*variable);
-    }
-  }
-  variables.push_back(dir_variable.data());
-  variables.push_back(nullptr);
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_adddup2(&actions, ends[1], 3);
-  posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-  EXPECT_EQ(posix_spawn(&pid_, arguments[0], &actions, nullptr, arguments.data(), variables.data()),
-            0);
-  posix_spawn_file_actions_destroy(&actions);
-  close(ends[1]);
-  from_child_ = ends[0];
-}
-
-Child::~Child() {
-  Kill();
-  close(from_child_);
-}
-
-std::string Child::ReadLine() {
-  std::string line;
-  char c = 0;
-  while (read(from_child_, &c, 1) == 1 && c != '\n') line += c;
-  return line;
-}
-
-void Child::Kill() {
-  if (pid_ <= 0) return;
-  kill(pid_, SIGKILL);
-  waitpid(pid_, nullptr, 0);
-  pid_ = -1;
 }
 
 }  // namespace wq::storage

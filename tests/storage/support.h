@@ -1,8 +1,7 @@
-// Shared by the storage tests: scratch directories, states as short strings, child processes.
+// Shared by the storage tests: scratch directories, states as short strings.
 #pragma once
 
 #include <gtest/gtest.h>
-#include <sys/types.h>
 
 #include <filesystem>
 #include <memory>
@@ -59,25 +58,6 @@ Status Put(Storage* storage, Family family, std::string_view key, std::string_vi
 
 Status OpenNew(const std::string& dir, std::unique_ptr<Storage>* storage);
 Status OpenExisting(const std::string& dir, std::unique_ptr<Storage>* storage);
-
-// This test program, started again to do one thing (see child.cc). The destructor kills and reaps
-// it.
-class Child {
- public:
-  Child(const std::string& what, const std::string& dir);
-  ~Child();
-  Child(const Child&) = delete;
-  Child& operator=(const Child&) = delete;
-
-  // The next line that it reports; empty at its end. Blocks.
-  std::string ReadLine();
-  void Kill();  // SIGKILL; waits until the process has ended.
-  pid_t pid() const { return pid_; }
-
- private:
-  pid_t pid_ = -1;
-  int from_child_ = -1;
-};
 
 }  // namespace storage
 }  // namespace wq

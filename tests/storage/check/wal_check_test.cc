@@ -138,26 +138,6 @@ TEST_F(WalCheckTest, TruncationsAcrossBlocksAreTornTails) {
   }
 }
 
-TEST_F(WalCheckTest, TheOwnerOpensATornLog) {
-  Write({10, 40'000});
-  WriteFile(log_, bytes_.substr(0, bytes_.size() - 100));
-  std::unique_ptr<Storage> storage;
-  ASSERT_OK(OpenExisting(store_, &storage));
-  EXPECT_EQ(Contents(*storage, Family::kDirty), "0=vvvvvvvvvv");
-}
-
-TEST_F(WalCheckTest, TheOwnerAndTheReaderRefuseADamagedLog) {
-  Write({10, 20});
-  std::string damaged = bytes_;
-  damaged[damaged.size() - 1] ^= 1;
-  WriteFile(log_, damaged);
-  std::unique_ptr<Storage> storage;
-  std::unique_ptr<Reader> reader;
-  EXPECT_STATUS(kCorruption, log_ + ", offset ", OpenExisting(store_, &storage));
-  EXPECT_STATUS(kCorruption, log_ + ", offset ", OpenReader(store_, &reader));
-  EXPECT_EQ(ReadFile(log_), damaged);
-}
-
 TEST_F(WalCheckTest, ZerosAtTheEndAreATornTail) {
   Write({10, 20});
   for (const size_t zeros : std::vector<size_t>{1, 7, 100, 4096, 100'000}) {
@@ -193,19 +173,6 @@ TEST_F(WalCheckTest, ZerosFromASectorToTheEndAreATornTail) {
     records = summary.records;
   }
   EXPECT_EQ(records, records_ - 1);
-}
-
-TEST_F(WalCheckTest, TheOwnerOpensALogWithZerosInItsLastRecord) {
-  Write({10, 3000});
-  std::fill(bytes_.begin() + 1024, bytes_.end(), '\0');
-  WriteFile(log_, bytes_);
-  std::unique_ptr<Storage> storage;
-  ASSERT_OK(OpenExisting(store_, &storage));
-  ASSERT_OK(Put(storage.get(), Family::kDirty, "1", "again"));
-  storage.reset();
-  EXPECT_EQ(KeysSeen(), 2U);
-  ASSERT_OK(OpenExisting(store_, &storage));
-  EXPECT_EQ(Contents(*storage, Family::kDirty), "0=vvvvvvvvvv 1=again");
 }
 
 TEST_F(WalCheckTest, ZerosInARecordWithAnythingBehindThemAreCorruption) {

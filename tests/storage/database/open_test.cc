@@ -64,13 +64,6 @@ TEST_F(OpenTest, CreatesAPrivateDirectory) {
   EXPECT_EQ(record.uuid.size(), 36U);
 }
 
-TEST_F(OpenTest, StoresHaveDifferentUuids) {
-  std::unique_ptr<Storage> other;
-  ASSERT_OK(Create());
-  ASSERT_OK(OpenNew(dir_ / "other", &other));
-  EXPECT_NE(ReadFile(store_ + "/FORMAT"), ReadFile(dir_ / "other/FORMAT"));
-}
-
 TEST_F(OpenTest, ParentsAreNotMade) {
   EXPECT_STATUS(kIOError, "a/b", OpenNew(dir_ / "a/b", &storage_));
 }
@@ -177,14 +170,6 @@ TEST_F(OpenTest, AMissingCurrentNeverBecomesANewStore) {
   ExpectRefused(StatusCode::kCorruption, "CURRENT");
 }
 
-TEST_F(OpenTest, AMissingLogIsCorruption) {
-  MakeStore();
-  const std::vector<std::string> logs = FilesWithSuffix(store_, ".log");
-  ASSERT_EQ(logs.size(), 1U);
-  std::filesystem::remove(store_ + "/" + logs[0]);
-  ExpectRefused(StatusCode::kCorruption, store_ + "/" + logs[0] + " is missing");
-}
-
 // OWNER has no part of the store's data: an owner makes it anew, and nothing else needs it.
 TEST_F(OpenTest, AMissingOwnerIsNoDamage) {
   MakeStore();
@@ -206,12 +191,6 @@ TEST_F(OpenTest, ARefusalQuotesThePathOfTheStore) {
                     " verify, then restore a snapshot or run wqctl --store " + quoted +
                     " repair --into NEW",
                 OpenReader(store + "/", &reader_));
-}
-
-TEST_F(OpenTest, AMissingFormatIsCorruptionOnceThereAreQueues) {
-  MakeStore();
-  std::filesystem::remove(store_ + "/FORMAT");
-  ExpectRefused(StatusCode::kCorruption, "FORMAT is missing");
 }
 
 TEST_F(OpenTest, ADamagedFormatIsCorruption) {
@@ -237,16 +216,6 @@ TEST_F(OpenTest, TheFormatOfAnotherStoreIsCorruption) {
   EXPECT_STATUS(kCorruption, "FORMAT says", Read());
 }
 
-TEST_F(OpenTest, AMissingManifestIsCorruption) {
-  MakeStore();
-  for (const std::string& name : FilesIn(store_)) {
-    if (name.starts_with("MANIFEST-")) std::filesystem::remove(store_ + "/" + name);
-  }
-  EXPECT_STATUS(kCorruption, "MANIFEST", Open());
-  EXPECT_STATUS(kCorruption, "MANIFEST", Create());
-  EXPECT_STATUS(kCorruption, "MANIFEST", Read());
-}
-
 TEST_F(OpenTest, AMissingTableFileIsCorruption) {
   MakeStore();
   const std::vector<std::string> tables = FilesWithSuffix(store_, ".sst");
@@ -259,27 +228,6 @@ TEST_F(OpenTest, AMissingTableFileIsCorruption) {
   // The table may never have been in the store: the manifest can be wrong.
   EXPECT_STATUS(kCorruption, "which MANIFEST-", Open());
   EXPECT_STATUS(kCorruption, "which MANIFEST-", Read());
-}
-
-TEST_F(OpenTest, ADamagedTableFileIsCorruption) {
-  MakeStore();
-  const std::string table = store_ + "/" + FilesWithSuffix(store_, ".sst").at(0);
-  std::string bytes = ReadFile(table);
-  bytes[10] ^= 1;  // In the first block of records.
-  WriteFile(table, bytes);
-  const auto scan = [](const Reader& reader) {
-    return reader.Scan(Family::kDefault, "", "", [](auto, auto) { return true; });
-  };
-  Status status = Read();
-  if (status.ok()) status = scan(*reader_);
-  EXPECT_STATUS(kCorruption, "checksum", status);
-  status = Open();
-  if (status.ok()) status = scan(*storage_);
-  EXPECT_STATUS(kCorruption, "checksum", status);
-  WriteFile(table, bytes.substr(0, bytes.size() - 1));
-  EXPECT_STATUS(kCorruption, store_, Read());
-  storage_.reset();
-  EXPECT_STATUS(kCorruption, store_, Open());
 }
 
 // The store's database, opened as RocksDB sees it.

@@ -61,6 +61,27 @@ class ProcessLogTest : public testing::Test {
         },
         &reached);
   }
+  using Gaps = std::vector<std::pair<LogPosition, LogPosition>>;
+  // What Salvage takes from `from` on, and what it leaves out.
+  std::vector<std::string> Salvaged(LogPosition from, Gaps* gaps) const {
+    std::vector<std::string> records;
+    ProcessLogContents contents;
+    EXPECT_TRUE(ReadProcessLog(dir_.path(), 7, &contents).ok());
+    contents.Salvage(
+        from, [&](std::string_view mutations) { records.emplace_back(mutations); },
+        [&](LogPosition begin, LogPosition end) { gaps->emplace_back(begin, end); });
+    return records;
+  }
+  // A copy of the log, as a snapshot has it, and its records.
+  void Copy(ProcessLogContents* copy, MutationBatch* unwritten) const {
+    ProcessLogContents contents;
+    ASSERT_TRUE(ReadProcessLog(dir_.path(), 7, &contents).ok());
+    const std::string into = dir_ / "copy";
+    std::filesystem::create_directory(into);
+    ASSERT_TRUE(contents.WriteSynced(into).ok());
+    ASSERT_TRUE(ReadProcessLog(into, 7, copy).ok());
+    ASSERT_TRUE(copy->AppendUnwritten({7, 0, false}, kUuid, unwritten).ok());
+  }
   std::string Path() const { return dir_ / ProcessLogName(7); }
   std::string Bytes() const {
     std::ifstream in(Path(), std::ios::binary);
@@ -280,17 +301,11 @@ TEST_F(ProcessLogTest, TheLogOfAnotherStoreIsCorruption) {
 TEST_F(ProcessLogTest, ACopyOfThisBootsLogMayNotLackRecordsInAnyBoot) {
   Create();
   Append(0, 9);
-  ProcessLogContents contents;
-  ASSERT_TRUE(ReadProcessLog(dir_.path(), 7, &contents).ok());
-  const std::string into = dir_ / "copy";
-  std::filesystem::create_directory(into);
-  ASSERT_TRUE(contents.WriteSynced(into).ok());
   ProcessLogContents copy;
-  ASSERT_TRUE(ReadProcessLog(into, 7, &copy).ok());
+  MutationBatch unwritten;
+  ASSERT_NO_FATAL_FAILURE(Copy(&copy, &unwritten));
   EXPECT_EQ(copy.header().boot_id, "");
   EXPECT_FALSE(copy.MayLackRecords());
-  MutationBatch unwritten;
-  ASSERT_TRUE(copy.AppendUnwritten({7, 0, false}, kUuid, &unwritten).ok());
   EXPECT_EQ(unwritten.count(), 10U);
 }
 
@@ -302,37 +317,29 @@ TEST_F(ProcessLogTest, ACopyOfAnotherBootsLogMayLackRecords) {
   std::string cut = Bytes();
   cut[kLogDataOffset + ends_[3] + 20] ^= 1;
   Write(cut);
-  ProcessLogContents contents;
-  ASSERT_TRUE(ReadProcessLog(dir_.path(), 7, &contents).ok());
-  const std::string into = dir_ / "copy";
-  std::filesystem::create_directory(into);
-  ASSERT_TRUE(contents.WriteSynced(into).ok());
   ProcessLogContents copy;
-  ASSERT_TRUE(ReadProcessLog(into, 7, &copy).ok());
-  EXPECT_TRUE(copy.MayLackRecords());
   MutationBatch unwritten;
-  ASSERT_TRUE(copy.AppendUnwritten({7, 0, false}, kUuid, &unwritten).ok());
+  ASSERT_NO_FATAL_FAILURE(Copy(&copy, &unwritten));
+  EXPECT_TRUE(copy.MayLackRecords());
   EXPECT_EQ(unwritten.count(), 4U);
 }
 
-TEST_F(ProcessLogTest, SalvageTakesTheRecordsBehindADamagedOne) {
+TEST_F(ProcessLogTest, SalvageTakesTheRecordsBehindADamagedOneAndNeedsNoEnd) {
   Create();
   Append(0, 9);
   log_.reset();
   std::string bad = Bytes();
+  bad.replace(kLogEndOffset, 8, 8, '\0');
+  Write(bad);
+  Gaps gaps;
+  EXPECT_EQ(Salvaged(0, &gaps), Expected(0, 9));
+  EXPECT_TRUE(gaps.empty());
   bad[kLogDataOffset + ends_[3] + 20] ^= 1;
   Write(bad);
-  ProcessLogContents contents;
-  ASSERT_TRUE(ReadProcessLog(dir_.path(), 7, &contents).ok());
-  std::vector<std::string> records;
-  std::vector<std::pair<LogPosition, LogPosition>> gaps;
-  contents.Salvage(
-      ends_[0], [&](std::string_view mutations) { records.emplace_back(mutations); },
-      [&](LogPosition begin, LogPosition end) { gaps.emplace_back(begin, end); });
   std::vector<std::string> expected = Expected(1, 3);
   for (const std::string& record : Expected(5, 9)) expected.push_back(record);
-  EXPECT_EQ(records, expected);
-  EXPECT_EQ(gaps, (std::vector<std::pair<LogPosition, LogPosition>>{{ends_[3], ends_[4]}}));
+  EXPECT_EQ(Salvaged(ends_[0], &gaps), expected);
+  EXPECT_EQ(gaps, (Gaps{{ends_[3], ends_[4]}}));
 }
 
 // The database has lost its position, and the ring was written several times since.
@@ -341,19 +348,13 @@ TEST_F(ProcessLogTest, SalvageTakesTheRecordsOfTheLastLap) {
   int appended = 0;
   for (int lap = 0; lap < 3; ++lap) {
     log_->Release(log_->end());
-    while (log_->Append(MutationsOf(appended))) ends_.push_back(log_->end()), ++appended;
+    while (log_->Append(MutationsOf(appended))) ++appended;
   }
-  const int first = appended - 20;
-  ProcessLogContents contents;
-  ASSERT_TRUE(ReadProcessLog(dir_.path(), 7, &contents).ok());
-  std::vector<std::string> records;
-  std::vector<std::pair<LogPosition, LogPosition>> gaps;
-  contents.Salvage(
-      8, [&](std::string_view mutations) { records.emplace_back(mutations); },
-      [&](LogPosition begin, LogPosition end) { gaps.emplace_back(begin, end); });
+  Gaps gaps;
+  const std::vector<std::string> records = Salvaged(8, &gaps);
   ASSERT_GT(records.size(), 100U);
   EXPECT_EQ(std::vector<std::string>(records.end() - 20, records.end()),
-            Expected(first, appended - 1));
+            Expected(appended - 20, appended - 1));
   ASSERT_FALSE(gaps.empty());
   EXPECT_EQ(gaps[0].first, 8U);
 }
@@ -370,30 +371,8 @@ TEST_F(ProcessLogTest, BytesOfAKeyAreNotTakenForARecord) {
   std::string bad = Bytes();
   bad[kLogDataOffset + 20] ^= 1;
   Write(bad);
-  ProcessLogContents contents;
-  ASSERT_TRUE(ReadProcessLog(dir_.path(), 7, &contents).ok());
-  std::vector<std::string> records;
-  contents.Salvage(
-      0, [&](std::string_view mutations) { records.emplace_back(mutations); },
-      [](LogPosition, LogPosition) {});
-  EXPECT_EQ(records, Expected(1, 3));
-}
-
-// A file that ends nowhere near its records, and bytes of no record.
-TEST_F(ProcessLogTest, SalvageNeedsNoEnd) {
-  Create();
-  Append(0, 9);
-  log_.reset();
-  std::string bad = Bytes();
-  bad.replace(kLogEndOffset, 8, 8, '\0');
-  Write(bad);
-  ProcessLogContents contents;
-  ASSERT_TRUE(ReadProcessLog(dir_.path(), 7, &contents).ok());
-  std::vector<std::string> records;
-  contents.Salvage(
-      0, [&](std::string_view mutations) { records.emplace_back(mutations); },
-      [](LogPosition, LogPosition) { ADD_FAILURE() << "a gap"; });
-  EXPECT_EQ(records, Expected(0, 9));
+  Gaps gaps;
+  EXPECT_EQ(Salvaged(0, &gaps), Expected(1, 3));
 }
 
 // Each record contains its position: in a lap that was begun, the records of the lap before it do

@@ -215,56 +215,41 @@ TEST(Entry, EachShorterEntryIsCorruption) {
   }
 }
 
-TEST(Entry, OfAnotherVersionIsCorruption) {
-  std::vector<LogEntry> entries = Entries(kEpoch, Mutations(10), 1);
-  entries[0].bytes[0] = kEntryVersion + 1;
-  GroupReader reader;
-  EXPECT_STATUS(kCorruption, "entry 1: its version is 2", AddOne(&reader, entries[0]));
-}
-
-TEST(Entry, WithoutItsBeginningIsCorruption) {
-  const std::vector<LogEntry> entries = ThreeEntries(kEpoch, 1);
-  GroupReader reader({.last = 1});
-  EXPECT_STATUS(kCorruption, "entry 2: the beginning of its group is missing",
-                AddOne(&reader, entries[1]));
-}
-
-TEST(Entry, AfterAGapIsCorruption) {
-  const std::vector<LogEntry> entries = ThreeEntries(kEpoch, 1);
-  GroupReader reader;
-  ASSERT_OK(AddOne(&reader, entries[0]));
-  EXPECT_STATUS(kCorruption, "entry 3: it follows the entry 1", AddOne(&reader, entries[2]));
-  GroupReader later;
-  EXPECT_STATUS(kCorruption, "entry 2: it follows the entry 0",
-                AddOne(&later, Entries(kEpoch, Mutations(10), 2)[0]));
-}
-
-TEST(Entry, ReadTwiceIsCorruption) {
-  const std::vector<LogEntry> entries = Entries(kEpoch, Mutations(10), 1);
-  GroupReader reader;
-  ASSERT_OK(AddOne(&reader, entries[0]));
-  EXPECT_STATUS(kCorruption, "entry 1: it follows the entry 1", AddOne(&reader, entries[0]));
-}
-
-TEST(Entry, OfAnEarlierEpochIsCorruption) {
-  GroupReader reader;
-  ASSERT_OK(AddOne(&reader, Entries(5, Mutations(10), 1)[0]));
-  EXPECT_STATUS(kCorruption, "entry 2: its epoch is 4, after an entry of 5",
-                AddOne(&reader, Entries(4, Mutations(10), 2)[0]));
-}
-
-TEST(Entry, OfAnotherEpochThanItsGroupIsCorruption) {
-  GroupReader reader;
-  ASSERT_OK(AddOne(&reader, ThreeEntries(5, 1)[0]));
-  EXPECT_STATUS(kCorruption, "entry 2: its epoch is 6, after an entry of 5",
-                AddOne(&reader, ThreeEntries(6, 1)[1]));
-}
-
-TEST(Entry, WithOtherBytesThanMutationsIsCorruption) {
-  const std::string mutations = Mutations(10);
-  GroupReader reader;
-  EXPECT_STATUS(kCorruption, "entry 1: the group that begins at 1 cannot be decoded: its mutations",
-                AddOne(&reader, Entries(5, mutations.substr(0, 9), 1)[0]));
+TEST(Entry, OutOfPlaceIsCorruption) {
+  const std::vector<LogEntry> three = ThreeEntries(5, 1);
+  const std::string ten = Mutations(10);
+  const auto one = [&ten](uint64_t epoch, LogSequence sequence) {
+    return Entries(epoch, ten, sequence)[0];
+  };
+  LogEntry other_version = one(5, 1);
+  other_version.bytes[0] = kEntryVersion + 1;
+  struct Case {
+    std::vector<LogEntry> entries;  // The last one is refused.
+    const char* why;
+    LogSequence last = 0;  // What was read before.
+  };
+  for (const Case& each : std::vector<Case>{
+           {{other_version}, "entry 1: its version is 2"},
+           {{three[1]}, "entry 2: the beginning of its group is missing", 1},
+           {{three[0], three[2]}, "entry 3: it follows the entry 1"},
+           {{one(5, 2)}, "entry 2: it follows the entry 0"},
+           {{one(5, 1), one(5, 1)}, "entry 1: it follows the entry 1"},
+           {{one(5, 1), one(4, 2)}, "entry 2: its epoch is 4, after an entry of 5"},
+           {{three[0], ThreeEntries(6, 1)[1]}, "entry 2: its epoch is 6, after an entry of 5"},
+           {{Entries(5, ten.substr(0, 9), 1)[0]},
+            "entry 1: the group that begins at 1 cannot be decoded: its mutations"},
+           {{three[0], one(6, 2)}, "entry 2: it begins a group after the unfinished one"},
+           {{three[0], three[1], three[2], one(6, 1)}, "entry 1: it follows the entry 3"}}) {
+    SCOPED_TRACE(each.why);
+    GroupReader reader({.last = each.last});
+    for (const LogEntry& entry : each.entries) {
+      if (&entry == &each.entries.back()) {
+        EXPECT_STATUS(kCorruption, each.why, AddOne(&reader, entry));
+      } else {
+        ASSERT_OK(AddOne(&reader, entry));
+      }
+    }
+  }
 }
 
 TEST(Entry, ReplacesAnUnfinishedGroup) {
@@ -287,21 +272,6 @@ TEST(Entry, ReplacesAnUnfinishedGroup) {
     EXPECT_EQ(reader.last(), 9U);
     EXPECT_EQ(reader.epoch(), 6U);
   }
-}
-
-TEST(Entry, AfterAnUnfinishedGroupThatIsStillThereIsCorruption) {
-  GroupReader reader;
-  ASSERT_OK(AddOne(&reader, ThreeEntries(5, 1)[0]));
-  EXPECT_STATUS(kCorruption, "entry 2: it begins a group after the unfinished one",
-                AddOne(&reader, Entries(6, Mutations(10), 2)[0]));
-}
-
-TEST(Entry, OfACompleteGroupIsNotReplaced) {
-  const std::vector<LogEntry> entries = ThreeEntries(5, 1);
-  GroupReader reader;
-  for (const LogEntry& entry : entries) ASSERT_OK(AddOne(&reader, entry));
-  EXPECT_STATUS(kCorruption, "entry 1: it follows the entry 3",
-                AddOne(&reader, Entries(6, Mutations(10), 1)[0]));
 }
 
 }  // namespace
