@@ -10,13 +10,12 @@
 #include <unistd.h>
 
 #include <array>
+#include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <iostream>
 #include <sstream>
 #include <utility>
-
-#include "tests/etcd/rpc.h"
 
 namespace wq {
 namespace {
@@ -161,7 +160,6 @@ void EtcdCluster::Spawn(size_t member) {
     words.push_back("--trusted-ca-file=" + (directory_ / "ca.pem"));
     words.emplace_back("--client-cert-auth");
   }
-  words.insert(words.end(), options_.arguments.begin(), options_.arguments.end());
   std::vector<char*> arguments;
   for (std::string& word : words) {
     arguments.push_back(word.data());
@@ -291,30 +289,29 @@ void EtcdCluster::MakeCertificate(std::string_view name, std::string_view ca, bo
       ".pem' 2>/dev/null");
 }
 
-void EtcdCluster::MakeUsers() {
-  if (std::string why = MakeEtcdUsers(members_[0].endpoint, options_.root_password); !why.empty()) {
-    Die("no users: " + why);
+void EtcdCluster::Ctl(const std::string& words, const std::string& input) const {
+  const std::string command =
+      "ETCDCTL_API=3 etcdctl --endpoints=" + members_[0].endpoint + " " + words + " >/dev/null";
+  FILE* const pipe = popen(command.c_str(), "w");
+  if (pipe == nullptr || fwrite(input.data(), 1, input.size(), pipe) != input.size() ||
+      pclose(pipe) != 0) {
+    Die("failed: " + command);
   }
 }
 
-void EtcdCluster::Put(const std::string& key, const std::string& value) {
-  if (std::string why = PutEtcdKey(members_[0].endpoint, key, value); !why.empty()) {
-    Die("put " + key + ": " + why);
-  }
+void EtcdCluster::MakeUsers() const {
+  Ctl("role add wq");
+  Ctl("role grant-permission --prefix wq readwrite /wq/");
+  Ctl("user add root --interactive=false", options_.root_password);
+  Ctl("user add user --interactive=false", "user's");
+  Ctl("user grant-role root root");
+  Ctl("user grant-role user wq");
+  Ctl("auth enable");
 }
 
-void EtcdCluster::Delete(const std::string& key) {
-  if (std::string why = DeleteEtcdKey(members_[0].endpoint, key); !why.empty()) {
-    Die("delete " + key + ": " + why);
-  }
-}
-
-int64_t EtcdCluster::Compact() {
-  int64_t revision = 0;
-  if (std::string why = CompactEtcd(members_[0].endpoint, &revision); !why.empty()) {
-    Die("compact: " + why);
-  }
-  return revision;
+void EtcdCluster::Compact() const {
+  Ctl("compact --physical $(ETCDCTL_API=3 etcdctl --endpoints=" + members_[0].endpoint +
+      " get / -w json | grep -o '\"revision\":[0-9]*' | tr -dc 0-9)");
 }
 
 }  // namespace wq

@@ -36,8 +36,7 @@ struct EtcdClusterOptions {
   // Set: clients authenticate as "root" with this password, and as "user", with the password
   // "user's", who may use the keys below "/wq/" only.
   std::string root_password = {};
-  uint64_t quota_bytes = 0;                 // 0: etcd's default.
-  std::vector<std::string> arguments = {};  // Further ones, for each member.
+  uint64_t quota_bytes = 0;  // 0: etcd's default.
 };
 
 class EtcdCluster {
@@ -68,11 +67,14 @@ class EtcdCluster {
   void MakeCertificate(std::string_view name, std::string_view ca = "ca", bool expired = false);
   // Makes a CA in directory(): NAME.pem and NAME.key.
   void MakeAuthority(std::string_view name);
-  // Changes keys as another program. REQUIRES: no TLS, no users.
-  void Put(const std::string& key, const std::string& value);
-  void Delete(const std::string& key);
-  // Deletes the history, and returns the present revision.
-  int64_t Compact();
+  // Runs etcdctl with the input, and waits. REQUIRES: no TLS, no users.
+  void Ctl(const std::string& words, const std::string& input = {}) const;
+  // Changes keys as another program.
+  void Put(const std::string& key, const std::string& value) const {
+    Ctl("put " + key + (value.empty() ? " ''" : ""), value);
+  }
+  void Delete(const std::string& key) const { Ctl("del " + key); }
+  void Compact() const;  // Deletes the history.
 
  private:
   struct Member {
@@ -85,7 +87,7 @@ class EtcdCluster {
   void Spawn(size_t member);
   // False: a member has ended. (Its ports may have been taken.)
   bool TryWaitUntilHealthy();
-  void MakeUsers();
+  void MakeUsers() const;
 
   const EtcdClusterOptions options_;
   const support::ScratchDirectory directory_;

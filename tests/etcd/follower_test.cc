@@ -11,38 +11,6 @@ namespace {
 using std::chrono::hours;
 using std::chrono::milliseconds;
 
-TEST_F(EtcdTest, AFollowerSeesOwnersAndSuccessors) {
-  StartOne();
-  const auto follower = log_->Follow(1);
-  LogEvents events = Collect(follower.get(), 0);
-  EXPECT_EQ(events.owner->epoch, owned_.epoch);
-  EXPECT_EQ(events.successor, "");
-  ASSERT_TRUE(log_->SetSuccessor("b").ok());
-  EXPECT_EQ(Collect(follower.get(), 0).successor, "b");
-  ASSERT_TRUE(log_->Release(owned_).ok());
-  EXPECT_EQ(Collect(follower.get(), 0).owner->epoch, 0U);
-  LogLease b;
-  ASSERT_TRUE(log_->Acquire("b", kLease, &b).ok());
-  LogState state;
-  ASSERT_TRUE(log_->State(&state).ok());
-  EXPECT_EQ(state.successor, "");
-  EXPECT_EQ(state.owner.name, "b");
-}
-
-TEST_F(EtcdTest, AFollowerIsInterrupted) {
-  StartOne();
-  const auto follower = log_->Follow(1);
-  LogEvents events;
-  Collect(follower.get(), 0);
-  follower->Interrupt();
-  follower->Interrupt();
-  // Nothing else ends these: without an interrupt the test hangs.
-  EXPECT_TRUE(follower->Next(hours(1), &events).ok());
-  std::thread waiting([&follower] { follower->Interrupt(); });
-  EXPECT_TRUE(follower->Next(hours(1), &events).ok());
-  waiting.join();
-}
-
 TEST_F(EtcdTest, AFollowerReconnects) {
   StartOne();
   const auto follower = Impatient()->Follow(1);
@@ -103,19 +71,6 @@ TEST_F(EtcdTest, ASlowFollowerMissesNothingOverACompaction) {
     ASSERT_EQ(entries[i - 1].sequence, i);
     ASSERT_EQ(entries[i - 1].bytes[0], static_cast<char>('a' + i % 26));
   }
-}
-
-TEST_F(EtcdTest, ATruncatedEntryEndsAFollower) {
-  StartOne();
-  const auto early = log_->Follow(1);
-  Collect(early.get(), 0);
-  ASSERT_TRUE(AppendAll(log_.get(), owned_, 1, 9).ok());
-  ASSERT_TRUE(log_->Truncate(owned_.epoch, 5).ok());
-  const auto late = log_->Follow(4);
-  LogEvents events;
-  EXPECT_TRUE(IsError(late->Next(kTestPatience, &events), StatusCode::kNotFound, {"entry 4"}));
-  EXPECT_TRUE(IsError(late->Next(kTestPatience, &events), StatusCode::kNotFound, {"entry 4"}));
-  EXPECT_EQ(Text(Collect(log_->Follow(5).get(), 5).entries), Expected(5, 9));
 }
 
 TEST_F(EtcdTest, ErasedEntriesAreReplacedForAFollower) {

@@ -11,23 +11,6 @@ namespace {
 using std::chrono::milliseconds;
 using testing::HasSubstr;
 
-TEST_F(EtcdTest, TheLastNumberOutlivesTheEntries) {
-  StartOne();
-  ASSERT_TRUE(AppendAll(log_.get(), owned_, 1, 5).ok());
-  ASSERT_TRUE(log_->Truncate(owned_.epoch, 4).ok());
-  EXPECT_EQ(AllOf(log_.get()), Expected(4, 5));
-  ASSERT_TRUE(log_->Truncate(owned_.epoch, 100).ok());
-  LogState state;
-  ASSERT_TRUE(log_->State(&state).ok());
-  EXPECT_EQ(state.first, 6U);
-  EXPECT_EQ(state.last, 5U);
-  std::vector<LogEntry> entries;
-  EXPECT_EQ(log_->Read(5, 100, &entries).code(), StatusCode::kNotFound);
-  EXPECT_TRUE(log_->Read(6, 100, &entries).ok());
-  ASSERT_TRUE(AppendAll(log_.get(), owned_, 6, 7).ok());
-  EXPECT_EQ(AllOf(log_.get()), Expected(6, 7));
-}
-
 TEST_F(EtcdTest, ManyPagesAreOneRead) {
   StartOne();
   ASSERT_TRUE(AppendAll(log_.get(), owned_, 1, 200).ok());
@@ -108,25 +91,6 @@ TEST_F(EtcdTest, AnAppendOfUnknownOutcomeIsRepeated) {
   EXPECT_EQ(AllOf(log_.get()), Expected(1, 2));
 }
 
-TEST_F(EtcdTest, AnAppendThatArrivedIsAcknowledgedAfterTheEpoch) {
-  StartOne();
-  ASSERT_TRUE(AppendAll(log_.get(), owned_, 1, 1).ok());
-  ASSERT_TRUE(log_->Release(owned_).ok());
-  EXPECT_TRUE(log_->Append(owned_.epoch, 1, BytesOf(1)).ok());
-  EXPECT_TRUE(IsError(log_->Append(owned_.epoch, 2, BytesOf(2)), StatusCode::kNotOwner,
-                      {"nobody owns it now"}));
-  LogLease next;
-  ASSERT_TRUE(log_->Acquire("b", kLease, &next).ok());
-  EXPECT_GT(next.epoch, owned_.epoch);
-  EXPECT_TRUE(
-      IsError(log_->Append(owned_.epoch, 2, BytesOf(2)), StatusCode::kNotOwner, {"owner is b"}));
-  EXPECT_TRUE(log_->Append(next.epoch, 2, BytesOf(2)).ok());
-  ASSERT_TRUE(log_->Truncate(next.epoch, 3).ok());
-  // Whether it was this entry is not known any more.
-  EXPECT_TRUE(
-      IsError(log_->Append(owned_.epoch, 2, BytesOf(2)), StatusCode::kIOError, {"unknown"}));
-}
-
 TEST_F(EtcdTest, AnAcquireOfUnknownOutcomeIsRepeated) {
   etcd_ = std::make_unique<EtcdCluster>();
   log_ = Impatient();
@@ -140,18 +104,6 @@ TEST_F(EtcdTest, AnAcquireOfUnknownOutcomeIsRepeated) {
   EXPECT_EQ(state.owner.epoch, owned_.epoch);
   EXPECT_EQ(owned_.ttl, kLease);
   EXPECT_TRUE(UntilDone([this] { return log_->Renew(&owned_); }).ok());
-}
-
-TEST_F(EtcdTest, ALeaseRunsOut) {
-  etcd_ = std::make_unique<EtcdCluster>();
-  log_ = OpenLog(etcd_->Options("/wq/test"));
-  ASSERT_TRUE(log_->Acquire("a", milliseconds(1), &owned_).ok());
-  EXPECT_GE(owned_.ttl, milliseconds(1000));
-  const auto follower = log_->Follow(1);
-  EXPECT_EQ(Collect(follower.get(), 0).owner->name, "a");
-  EXPECT_EQ(Collect(follower.get(), 0).owner->epoch, 0U);
-  EXPECT_EQ(log_->Renew(&owned_).code(), StatusCode::kNotOwner);
-  EXPECT_EQ(log_->Append(owned_.epoch, 1, "x").code(), StatusCode::kNotOwner);
 }
 
 TEST_F(EtcdTest, AFullQuotaIsNamed) {
@@ -179,31 +131,6 @@ TEST_F(EtcdTest, CompactionKeepsTheDatabaseSmall) {
     ASSERT_TRUE(s.ok()) << s.ToString();
   }
   EXPECT_LT(log_->Members().at(0).database_bytes, 320 * kMaxLogEntryBytes / 2);
-}
-
-TEST_F(EtcdTest, ACheckpointReplacesTheOthers) {
-  StartOne();
-  std::string bytes;
-  for (const std::string id : {"a", "c", "b"}) {
-    ASSERT_TRUE(log_->PutCheckpointPart(owned_.epoch, id, 0, "part of " + id).ok());
-    ASSERT_TRUE(log_->PutCheckpointPart(owned_.epoch, id, 1, "more of " + id).ok());
-  }
-  const LogCheckpoint b = {
-      .id = "b", .sequence = 7, .parts = 3, .rows = 5, .bytes = 18, .made_at_us = -1};
-  ASSERT_TRUE(log_->CommitCheckpoint(owned_.epoch, b).ok());
-  ASSERT_TRUE(log_->CommitCheckpoint(owned_.epoch, b).ok());
-  EXPECT_TRUE(log_->ReadCheckpointPart("b", 1, &bytes).ok());
-  EXPECT_EQ(bytes, "more of b");
-  EXPECT_EQ(log_->ReadCheckpointPart("a", 0, &bytes).code(), StatusCode::kNotFound);
-  EXPECT_EQ(log_->ReadCheckpointPart("c", 1, &bytes).code(), StatusCode::kNotFound);
-  EXPECT_TRUE(IsError(log_->ReadCheckpointPart("b", 2, &bytes), StatusCode::kCorruption,
-                      {"checkpoints/b/00000002"}));
-  LogState state;
-  ASSERT_TRUE(log_->State(&state).ok());
-  EXPECT_EQ(state.checkpoint->made_at_us, -1);
-  EXPECT_EQ(state.checkpoint->rows, 5U);
-  EXPECT_EQ(log_->PutCheckpointPart(owned_.epoch, "a/b", 0, "").code(),
-            StatusCode::kInvalidArgument);
 }
 
 TEST_F(EtcdTest, CheckpointsThatWereBegunInVainDoNotPileUp) {

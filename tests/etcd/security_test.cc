@@ -46,16 +46,6 @@ TEST_F(EtcdTest, Certificates) {
   EXPECT_TRUE(IsError(ErrorOf(options), io_error, {etcd_->endpoint(0), "TLS"}));
 }
 
-// Files of Kubernetes' secrets are symbolic links.
-TEST_F(EtcdTest, CertificatesBehindLinks) {
-  etcd_ = std::make_unique<EtcdCluster>(EtcdClusterOptions{.members = 1, .tls = true});
-  EtcdOptions options = etcd_->Options("/wq/test");
-  std::filesystem::create_symlink(options.ca_file, etcd_->directory() + "/link.pem");
-  options.ca_file = etcd_->directory() + "/link.pem";
-  log_ = OpenLog(options);
-  Own();
-}
-
 TEST_F(EtcdTest, ANewServerCertificateOfAStrangerIsRefused) {
   StartOne({.members = 1, .tls = true});
   etcd_->MakeAuthority("stranger");
@@ -101,15 +91,6 @@ TEST_F(EtcdTest, Users) {
   etcd_->Start(0);
   ASSERT_TRUE(AppendAll(log_.get(), owned_, 4, 5).ok());
   EXPECT_EQ(Text(Collect(follower.get(), 2).entries), Expected(4, 5));
-}
-
-TEST_F(EtcdTest, AUserWhereNoneIsNeeded) {
-  etcd_ = std::make_unique<EtcdCluster>();
-  EtcdOptions options = etcd_->Options("/wq/test");
-  options.user = "user";
-  options.password = "user's";
-  log_ = OpenLog(options);
-  Own();
 }
 
 }  // namespace

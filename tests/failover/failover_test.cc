@@ -14,7 +14,6 @@
 #include <cstdint>
 #include <iostream>
 #include <iterator>
-#include <map>
 #include <memory>
 #include <random>
 #include <set>
@@ -108,14 +107,7 @@ class FailoverTest : public testing::Test {
           std::all_of(now.replicas.begin(), now.replicas.end(),
                       [&](const LogReplica& each) { return each.applied >= begin.last; });
       if (all) return true;
-      if (std::chrono::steady_clock::now() > until) {
-        std::cerr << "not caught up to " << begin.last << ": " << s.ToString();
-        for (const LogReplica& each : now.replicas) {
-          std::cerr << " " << each.name << " " << each.applied;
-        }
-        std::cerr << "\n";
-        return false;
-      }
+      if (std::chrono::steady_clock::now() > until) return false;
       poll(nullptr, 0, 20);
     }
   }
@@ -137,7 +129,6 @@ class FailoverTest : public testing::Test {
   bool Round(Fault fault);
   void Follow(size_t replica);
   void Finish();
-  void Report() const;
   static std::string Difference(const std::string& left, const std::string& right);
 
   const std::chrono::milliseconds lease_;
@@ -148,7 +139,6 @@ class FailoverTest : public testing::Test {
   std::string successor_;  // Of the last promotion.
   std::vector<size_t> stopped_replicas_;
   std::vector<size_t> stopped_members_;
-  std::map<Fault, std::vector<int64_t>> times_us_;  // From the fault to the next hand-out.
 };
 
 void FailoverTest::StopMember() {
@@ -227,13 +217,11 @@ bool FailoverTest::Round(Fault fault) {
     return false;
   }
   const uint64_t epoch = oracle().Now().LastEpoch();
-  const int64_t begin_us = NowUs();
   if (Make(fault)) {
     if (!Await([=](const Seen& seen) { return seen.NextHandOutUs(epoch) != INT64_MAX; })) {
       ADD_FAILURE() << "no hand-out after: " << TextOf(fault) << " in epoch " << epoch;
       return false;
     }
-    times_us_[fault].push_back(oracle().Now().NextHandOutUs(epoch) - begin_us);
     if (fault == Fault::kPromote) {
       EXPECT_EQ(oracle().Now().Owner(), successor_);
     }
@@ -338,28 +326,6 @@ void FailoverTest::Finish() {
   EXPECT_THAT(oracle().Verdict(), testing::IsEmpty());
 }
 
-void FailoverTest::Report() const {
-  std::vector<int64_t> all;
-  for (const auto& [fault, times] : times_us_) {
-    std::vector<int64_t> sorted = times;
-    std::sort(sorted.begin(), sorted.end());
-    all.insert(all.end(), sorted.begin(), sorted.end());
-    std::cout << "  " << TextOf(fault) << ": " << sorted.size() << ", next hand-out after min "
-              << sorted.front() / 1000 << " median " << sorted[sorted.size() / 2] / 1000 << " max "
-              << sorted.back() / 1000 << " ms\n";
-  }
-  std::sort(all.begin(), all.end());
-  const Seen seen = const_cast<Replicas&>(replicas_).oracle().Now();
-  if (!all.empty()) {
-    std::cout << "failovers " << all.size() << " lease_ms " << lease_.count()
-              << " next_hand_out_ms min " << all.front() / 1000 << " median "
-              << all[all.size() / 2] / 1000 << " max " << all.back() / 1000 << " epochs "
-              << seen.epochs.size() << " acknowledged " << seen.acknowledged << " hand_outs "
-              << seen.hand_outs << " repeated " << seen.repeated << " flushed " << seen.flushed
-              << std::endl;
-  }
-}
-
 TEST_F(FailoverTest, NothingAcknowledgedIsLostAndNoTwoOwnersHandOutAtOnce) {
   const uint64_t seed = support::Seed();
   const uint64_t failovers = support::FromEnvironment("WQ_FAILOVERS", 8);
@@ -374,7 +340,6 @@ TEST_F(FailoverTest, NothingAcknowledgedIsLostAndNoTwoOwnersHandOutAtOnce) {
     done += fault < Fault::kKillReplica ? 1 : 0;
   }
   if (works) Finish();
-  Report();
 }
 
 }  // namespace

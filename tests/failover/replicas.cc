@@ -14,11 +14,8 @@
 #include <utility>
 
 #include "tests/support/child.h"
-#include "wq/clock.h"
 
 namespace wq::failover {
-
-int64_t NowUs() { return Clock::System()->SteadyUs(); }
 
 Replicas::Replicas(EtcdOptions etcd, size_t count, std::chrono::milliseconds lease)
     : etcd_(std::move(etcd)), lease_(lease), pids_(count, 0) {

@@ -64,7 +64,4 @@ class Replicas {
   std::thread reader_;
 };
 
-// Microseconds of the clock of the reports.
-int64_t NowUs();
-
 }  // namespace wq::failover
