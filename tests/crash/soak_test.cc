@@ -10,10 +10,12 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <memory>
+#include <optional>
 #include <random>
 #include <string>
 #include <vector>
@@ -21,7 +23,10 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/child.h"
+#include "tests/support/draw.h"
 #include "tests/support/environment.h"
+#include "wq/queue.h"
+#include "wq/store.h"
 #include "wq/store_view.h"
 
 namespace wq::support {
@@ -33,7 +38,6 @@ constexpr uint64_t kMiB = uint64_t{1} << 20;
 
 // The resources of a process and its store at one instant.
 struct Usage {
-  double hours = 0;
   uint64_t memory = 0;  // Resident bytes.
   uint64_t descriptors = 0;
   uint64_t log = 0;  // Bytes of *.log; the next members likewise.
@@ -79,20 +83,26 @@ class SoakTest : public ::testing::Test {
     std::cout << "replay with WQ_SEED=" << seed_ << " WQ_SOAK_SECONDS=" << seconds_ << "\n";
   }
 
+  void Start() {
+    setenv("WQ_TEST_DIR", dir_.c_str(), 1);
+    setenv("WQ_TEST_SEED", std::to_string(random_()).c_str(), 1);
+    child_.emplace(std::vector<std::string>{"/proc/self/exe", "--gtest_also_run_disabled_tests",
+                                            "--gtest_filter=SoakChild.*"});
+    ASSERT_TRUE(child_->ReadUntil("n\n"));  // Behind what the framework says.
+    child_->ForgetOutput();
+  }
   // Watches the child until it has reported `reports` times, or the time is over.
-  void Watch(Child* child, uint64_t reports) {
+  void Watch(uint64_t reports) {
     for (uint64_t seen = 0; seen < reports && !Over();) {
-      const size_t before = child->output().size();
-      ASSERT_TRUE(child->Read(std::chrono::seconds(10))) << "the child ended by itself";
-      seen += (child->output().size() - before) / 2;
-      calls_ += 1000 * ((child->output().size() - before) / 2);
-      child->ForgetOutput();
+      const size_t before = child_->output().size();
+      ASSERT_TRUE(child_->Read(std::chrono::seconds(10))) << "the child ended by itself";
+      seen += (child_->output().size() - before) / 2;
+      calls_ += 1000 * ((child_->output().size() - before) / 2);
+      child_->ForgetOutput();
       if (steady_clock::now() >= next_sample_) {
         next_sample_ = steady_clock::now() + std::chrono::milliseconds(20) + Elapsed() / 2000;
-        Usage usage = Measure(child->pid(), dir_);
-        usage.hours = std::chrono::duration<double, std::ratio<3600>>(Elapsed()).count();
-        samples_.push_back(usage);
-        Check(usage);
+        samples_.push_back(Measure(child_->pid(), dir_));
+        Check(samples_.back());
       }
     }
   }
@@ -118,81 +128,89 @@ class SoakTest : public ::testing::Test {
   }
   std::chrono::nanoseconds Elapsed() const { return steady_clock::now() - begun_; }
   bool Over() const { return Elapsed() >= std::chrono::seconds(seconds_); }
-  void Report(const std::string& what) const;
 
   const uint64_t seed_ = support::Seed();
   const uint64_t seconds_ = FromEnvironment("WQ_SOAK_SECONDS", 4);
   const steady_clock::time_point begun_ = steady_clock::now();
   std::mt19937_64 random_{seed_};
   ScratchDirectory root_;
+  std::optional<Child> child_;
   const std::string dir_ = root_ / "store";
   steady_clock::time_point next_sample_ = begun_;
   std::vector<Usage> samples_;
   uint64_t calls_ = 0;
 };
 
-void SoakTest::Report(const std::string& what) const {
-  Usage most;
-  for (const Usage& usage : samples_) {
-    most.memory = std::max(most.memory, usage.memory);
-    most.descriptors = std::max(most.descriptors, usage.descriptors);
-    most.log = std::max(most.log, usage.log);
-    most.tables = std::max(most.tables, usage.tables);
-    most.process_logs = std::max(most.process_logs, usage.process_logs);
-    most.messages = std::max(most.messages, usage.messages);
+constexpr uint64_t kKeys = 5000;
+
+Status Churn(Queue* queue, std::mt19937_64* random) {
+  using std::chrono::milliseconds;
+  const uint64_t number = (*random)() % kKeys;
+  // One in 100 is long.
+  const std::string key =
+      KeyOf(number, number % 100 == 0 ? size_t{4096} >> (number / 100 % 12) : 1);
+  switch ((*random)() % 10) {
+    case 0:
+      return queue->AddAfter(key, milliseconds((*random)() % 2000));
+    case 1:
+      return queue->AddRateLimited(key, "an error of the usual length, with a cause in it");
+    case 2:
+      return queue->Forget(key);
+    case 3:
+    case 4:
+    case 5:
+      return queue->Add(key, {.lane = (*random)() % 2 == 0 ? kFastLane : kSlowLane});
+    default: {
+      std::string held;
+      Status s = queue->GetFor(milliseconds(0), &held);
+      return s.ok() ? queue->Done(held) : s.code() == StatusCode::kTimedOut ? Status::Ok() : s;
+    }
   }
-  std::cout << "total: " << calls_ << " calls, " << samples_.size() << " samples, " << what << "\n"
-            << "at most: memory " << most.memory / 1024 << " KiB, log " << most.log / 1024
-            << " KiB, tables " << most.tables / 1024 << " KiB, process logs "
-            << most.process_logs / 1024 << " KiB, LOG " << most.messages / 1024
-            << " KiB, descriptors " << most.descriptors << "\n";
+}
+
+// Run by the next tests, which measure and kill it. It adds, gets, fails and forgets keys of a
+// fixed set, as fast as it can, and reports a line for every 1000 calls.
+TEST(SoakChild, DISABLED_ChurnsUntilItIsKilled) {
+  std::mt19937_64 random(FromEnvironment("WQ_TEST_SEED", 0));
+  const StoreOptions options = {.create_if_missing = true,
+                                .max_wal_bytes = size_t{1} << 20,
+                                .write_buffer_bytes = size_t{256} << 10};
+  std::unique_ptr<Store> store;
+  Queue* queue = nullptr;
+  Status s = Store::Open(options, std::getenv("WQ_TEST_DIR"), &store);
+  if (s.ok()) {
+    s = store->OpenQueue(
+        "q",
+        {.order = Order::kTwoLanes, .max_requeues = 5, .quarantined_add = QuarantinedAdd::kRelease},
+        &queue);
+  }
+  for (uint64_t calls = 1; s.ok(); ++calls) {
+    s = Churn(queue, &random);
+    if (calls % 1000 == 0 && write(STDOUT_FILENO, "n\n", 2) != 2) _exit(0);  // No parent.
+  }
+  std::cerr << s.ToString() << "\n";
 }
 
 TEST_F(SoakTest, ChurnWithKillsStaysBounded) {
   uint64_t kills = 0;
   for (; !Over() && !HasFailure(); ++kills) {
-    Child child({support::ProgramBesideThis("soak_child"), dir_, std::to_string(random_())});
-    Watch(&child, 1 + random_() % 60);
-    child.Signal(SIGKILL);
-    ASSERT_TRUE(WIFSIGNALED(child.Wait()));
+    Start();
+    Watch(1 + random_() % 60);
+    child_->Signal(SIGKILL);
+    ASSERT_TRUE(WIFSIGNALED(child_->Wait()));
   }
   std::unique_ptr<StoreView> view;
   const Status s = StoreView::Open(dir_, &view);
   EXPECT_TRUE(s.ok()) << s.ToString();
-  Report(std::to_string(kills) + " kills");
+  std::cout << "total: " << calls_ << " calls, " << kills << " kills\n";
   EXPECT_GT(kills, 1U);
   EXPECT_GT(samples_.size(), 5U);
 }
 
-// The slope of memory, by least squares, over the last three quarters of the time: during the first
-// quarter buffers and caches are filled.
 TEST_F(SoakTest, AProcessLeftAloneStaysBounded) {
-  Child child({support::ProgramBesideThis("soak_child"), dir_, std::to_string(random_())});
-  Watch(&child, UINT64_MAX);
-  child.Signal(SIGKILL);
-  child.Wait();
-  const size_t from = samples_.size() / 4;
-  const auto count = static_cast<double>(samples_.size() - from);
-  double hours = 0;
-  double mib = 0;
-  for (size_t i = from; i < samples_.size(); ++i) {
-    hours += samples_[i].hours / count;
-    mib += static_cast<double>(samples_[i].memory) / static_cast<double>(kMiB) / count;
-  }
-  double together = 0;
-  double spread = 0;
-  for (size_t i = from; i < samples_.size(); ++i) {
-    const double off = samples_[i].hours - hours;
-    together += off * (static_cast<double>(samples_[i].memory) / static_cast<double>(kMiB) - mib);
-    spread += off * off;
-  }
-  const double slope = spread > 0 ? together / spread : 0;  // MiB an hour.
-  std::printf("memory: %.1f MiB on average, slope %.3f MiB an hour\n", mib, slope);
-  Report("1 process");
+  Start();
+  Watch(UINT64_MAX);
   EXPECT_GT(samples_.size(), 5U);
-  if (seconds_ >= 600) {  // The slope of a shorter run is noise.
-    EXPECT_LT(slope, 1.0 * static_cast<double>(Sanitized()));
-  }
 }
 
 }  // namespace

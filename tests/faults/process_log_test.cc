@@ -1,30 +1,22 @@
 // Stores for which no process log can be made: on a full disk, on a file system of another type,
-// and without mmap. They open and report why; their calls at kProcess survive a kill nevertheless,
-// and no file is left behind.
+// and without mmap. They open and report why, and no file is left behind. (The kill kit has stores
+// without one.)
 
 #include <linux/fiemap.h>
 #include <linux/fs.h>
 #include <linux/magic.h>
-#include <signal.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <cerrno>
-#include <cstdlib>
 #include <filesystem>
-#include <iostream>
 #include <memory>
 #include <string>
-#include <vector>
 
 #include <gtest/gtest.h>
 
 #include "base/file_calls.h"
-#include "tests/support/child.h"
 #include "tests/support/environment.h"
 #include "wq/queue.h"
 #include "wq/store.h"
-#include "wq/store_view.h"
 #include "wq/verify.h"
 
 namespace wq::support {
@@ -130,47 +122,6 @@ class NoProcessLogTest : public ::testing::TestWithParam<Machine> {
   ScratchDirectory root_;
   const std::string dir_ = root_ / "store";
 };
-
-// Run by the next test, which kills it.
-TEST(NoProcessLogChild, DISABLED_AddsUntilItIsKilled) {
-  const MachineCalls calls(kMachines[FromEnvironment("WQ_TEST_MACHINE", 0)]);
-  std::unique_ptr<Store> store;
-  Queue* queue = nullptr;
-  Status s = Store::Open({.create_if_missing = true}, std::getenv("WQ_TEST_DIR"), &store);
-  if (s.ok()) s = store->OpenQueue("q", {}, &queue);
-  std::cout << "open " << s.ToString() << ", " << store->ProcessLogStatus().ToString() << std::endl;
-  for (int n = 0; s.ok(); ++n) {
-    s = queue->Add("key-" + std::to_string(n));
-    if (s.ok()) std::cout << "added " << n << std::endl;
-  }
-}
-
-TEST_P(NoProcessLogTest, WhatWasAcknowledgedSurvivesAKill) {
-  size_t machine = 0;
-  while (std::string(kMachines[machine].name) != GetParam().name) ++machine;
-  setenv("WQ_TEST_MACHINE", std::to_string(machine).c_str(), 1);
-  setenv("WQ_TEST_DIR", dir_.c_str(), 1);
-  Child child(
-      {"/proc/self/exe", "--gtest_also_run_disabled_tests", "--gtest_filter=NoProcessLogChild.*"});
-  ASSERT_TRUE(child.ReadUntil("added 300\n")) << child.output();
-  EXPECT_EQ(ProcessLogsIn(dir_), "");
-  child.Signal(SIGKILL);
-  ASSERT_TRUE(WIFSIGNALED(child.Wait()));
-  const std::string output = child.output();
-  EXPECT_NE(output.find(GetParam().message), output.npos) << output.substr(0, 500);
-  size_t acknowledged = 0;
-  while (output.find("added " + std::to_string(acknowledged) + "\n") != output.npos) {
-    ++acknowledged;
-  }
-  EXPECT_GT(acknowledged, 300U);
-  std::unique_ptr<StoreView> view;
-  const Status s = StoreView::Open(dir_, &view);
-  ASSERT_TRUE(s.ok()) << s.ToString();
-  QueueSummary summary;
-  ASSERT_TRUE(view->Summarize("q", {}, &summary).ok());
-  EXPECT_GE(summary.pending, acknowledged);
-  EXPECT_LE(summary.pending, acknowledged + 1);
-}
 
 // The store reports why. On a machine on which a log can be made it has one again, and the other
 // way round.
