@@ -1,22 +1,22 @@
 """The workers and sessions of wq.aio.Client."""
 
 import asyncio
-import datetime
 import unittest
 
 import support
 
 import wq
 import wq.aio
-from wq.v1 import types_pb2
 
 
 class AioCase(unittest.IsolatedAsyncioTestCase, support.Case):
     """A test with a server and a client on the test's loop."""
 
+    make_server = support.Case.serve
+
     def setUp(self):
         support.Case.setUp(self)
-        self.server = self.serve()
+        self.server = self.make_server()
 
     async def asyncSetUp(self):
         self.pods = wq.aio.Client(self.server.directory)
@@ -99,34 +99,6 @@ class Outcomes(AioCase):
         self.assertEqual((stats.done, stats.failed), (3, 2))
         self.assertEqual((stats.requeued, stats.given_back), (1, 1))
 
-    async def test_an_answer_that_cannot_be_sent_is_a_failure_of_its_key(self):
-        await self.pods.add("pods", sorted(support.ANSWERS), create=True)
-        failed = asyncio.Queue()
-
-        @self.pods.worker("pods")
-        async def reconcile(job):
-            if job.failures == 0:
-                return support.ANSWERS[job.text][0]()
-            failed.put_nowait((job.text, job.last_error))
-
-        self.quiet()
-        task = self.run_workers(grace=1e15)
-        await self.counts(lambda counts: counts.delayed == 2)
-        number = len(support.ANSWERS) - 2
-        self.check_answers(
-            [await asyncio.wait_for(failed.get(), support.WAIT) for _ in range(number)]
-        )
-        await self.stop(task)
-        with self.assertRaisesRegex(wq.InvalidArgument, "grace inf"):
-            await self.pods.run(grace=float("inf"))
-
-    async def test_limits_of_any_length_keep_the_stream(self):
-        await self.pods.add("pods", "a", create=True)
-        longest = datetime.timedelta.max
-        async with self.pods.work("pods", silence_limit=1e12, key_limit=longest) as session:
-            job = await session.__aiter__().__anext__()
-            self.assertEqual(await job.done(wait=True), wq.Reply(0, False))
-
     async def test_added_again_reports_a_later_add(self):
         await self.pods.add("pods", "a", create=True)
         self.pods.worker("pods")(self.hold)
@@ -142,13 +114,6 @@ class Outcomes(AioCase):
         self.pods.worker("none")(self.hold)
         with self.assertRaisesRegex(wq.NotFound, "none"):
             await self.pods.run(signals=False)
-
-    async def test_a_token_file_that_cannot_be_read_ends_the_run(self):
-        missing = self.directory / "missing"
-        async with wq.aio.Client(self.server.directory, token_file=missing) as client:
-            client.worker("pods", create=True)(self.hold)
-            with self.assertRaisesRegex(wq.Unauthenticated, "missing"):
-                await client.run(signals=False)
 
     async def test_a_stop_waits_for_the_grace_and_then_cancels(self):
         await self.pods.add("pods", ["a", "b"], create=True)
@@ -193,9 +158,10 @@ class Outcomes(AioCase):
         self.assertEqual((counts.dones, counts.queued, counts.quarantined), (2, 1, 1))
 
 
-@support.needs_fake
 class Faults(AioCase):
-    """Broken streams, lost keys and refused answers."""
+    """Broken streams and lost keys."""
+
+    make_server = support.Case.serve_fake
 
     async def test_a_lost_key_cancels_its_handler_and_frees_its_place(self):
         await self.pods.add("pods", ["a", "b"], create=True)
@@ -211,18 +177,6 @@ class Faults(AioCase):
         await self.stop(task)
         stats = self.pods.stats()["pods"]
         self.assertEqual((stats.lost, stats.refused), (1, 0))
-
-    async def test_the_start_of_each_handler_is_told(self):
-        await self.pods.add("pods", ["a", "b"], create=True)
-        self.pods.worker("pods")(self.hold)
-        self.run_workers()
-        for _ in range(2):
-            job, end = await self.get()
-            await self.until(
-                lambda s: any(job.token in each.started for _, each in s.requests), "a start"
-            )
-            end.set()
-        self.assertTrue(self.server.requests[0][1].hello.tells_starts)
 
     async def test_a_key_that_comes_back_waits_for_its_old_handler(self):
         await self.pods.add("pods", "a", create=True)
@@ -256,44 +210,6 @@ class Faults(AioCase):
         await self.counts(lambda counts: counts.dones == 1)
         self.assertEqual(self.overlaps, [])
 
-    async def test_heartbeats_are_sent_while_a_handler_runs_and_only_then(self):
-        self.server.silence_limit_us = 60_000
-        await self.pods.add("idle", [], create=True)
-        await self.pods.add("pods", "a", create=True)
-        self.pods.worker("idle")(self.hold)
-        self.pods.worker("pods")(self.hold)
-        self.run_workers()
-        _, end = await self.get()
-
-        def beats(name):
-            return sum(
-                session.hello.queue == name and not each.ByteSize()
-                for session, each in self.server.requests
-            )
-
-        await self.until(lambda _: beats("pods") >= 5, "five heartbeats")
-        self.assertEqual(beats("idle"), 0)
-        end.set()
-        await self.pods.add("idle", "b")
-        _, end = await self.get()
-        await self.until(lambda _: beats("idle") >= 2, "two heartbeats")
-        end.set()
-
-    async def test_a_refused_answer_is_logged_and_counted(self):
-        await self.pods.add("pods", "a", create=True)
-        self.server.refusals.append(
-            types_pb2.Error(code=types_pb2.CODE_NOT_PROCESSING, message="token 1 is old")
-        )
-        self.pods.worker("pods")(self.hold)
-        log = self.quiet()
-        task = self.run_workers()
-        (await self.get())[1].set()
-        (await self.get())[1].set()
-        await self.counts(lambda counts: counts.dones == 1)
-        self.assertIn("NotProcessing: token 1 is old", "\n".join(log.output))
-        await self.stop(task)
-        self.assertEqual(self.pods.stats()["pods"].refused, 1)
-
     async def test_a_session_of_a_broken_stream_raises(self):
         await self.pods.add("pods", "a", create=True)
         async with self.pods.work("pods") as session:
@@ -305,25 +221,6 @@ class Faults(AioCase):
             self.assertTrue(job.lost)
             with self.assertRaises(wq.NotProcessing):
                 await job.done()
-
-
-class Restart(AioCase):
-    """By any server."""
-
-    async def test_a_worker_continues_after_a_restart_of_the_server(self):
-        await self.pods.add("pods", "a", create=True, durability="process")
-        self.pods.worker("pods")(self.hold)
-        self.quiet()
-        self.run_workers()
-        (await self.get())[1].set()
-        await self.counts(lambda counts: counts.dones == 1)
-        await asyncio.to_thread(self.server.stop)
-        await asyncio.to_thread(self.server.start)
-        async with wq.aio.Client(self.server.directory) as other:
-            await other.add("pods", "b")
-        job, end = await self.get()
-        self.assertEqual(job.key, b"b")
-        end.set()
 
 
 if __name__ == "__main__":

@@ -25,9 +25,9 @@ class Calls:
         self.addCleanup(client.close)
         return client
 
-    def serve_pods(self):
+    def serve_pods(self, server=None):
         """A server, and a client of it."""
-        self.server = self.serve()
+        self.server = server or self.serve()
         return self.connect(self.server.directory)
 
     def test_delays_are_replaced_and_adds_debounced(self):
@@ -95,9 +95,8 @@ class Calls:
         with self.assertRaises(wq.InvalidArgument):
             client.change("pods", "improve", "b")
 
-    @support.needs_fake
     def test_releases_keys_at_a_rate(self):
-        client = self.serve_pods()
+        client = self.serve_pods(self.serve_fake())
         client.add("pods", "c", create=True)
         self.assertEqual(client.release("pods", ["a", "b"], per_second=0.5).done, 0)
         self.assertEqual(self.server.changes, [("RELEASE", 0.5)])
@@ -130,9 +129,8 @@ class Calls:
         with self.assertRaises(wq.InvalidArgument):
             client.snapshot("relative")
 
-    @support.needs_fake
     def test_a_failed_write_is_not_durable(self):
-        client = self.serve_pods()
+        client = self.serve_pods(self.serve_fake())
         with self.assertRaisesRegex(wq.NotDurable, "the disk is full") as caught:
             client.flush()
         self.assertEqual(caught.exception.code, "NotDurable")
@@ -144,9 +142,8 @@ class Calls:
             client.counts("pods")
         self.assertEqual(caught.exception.code, "Unavailable")
 
-    @support.needs_fake
     def test_a_call_ends_after_its_timeout(self):
-        self.serve_pods()
+        self.serve_pods(self.serve_fake())
         client = self.connect(self.server.directory, timeout=0.1)
         with self.server.changed, self.assertRaises(wq.TimedOut):
             client.counts("pods")
@@ -170,9 +167,8 @@ class Calls:
         client.add("pods", "a", create=True)
         self.assertEqual(self.connect(server.directory).counts("pods").queued, 1)
 
-    @support.needs_fake
     def test_over_tcp_the_token_is_sent_and_its_file_is_read_anew(self):
-        server = self.serve()
+        server = self.serve_fake()
         server.stop()
         (port,) = server.start(("127.0.0.1:0", None))
         self.connect(f"127.0.0.1:{port}", token="s3cret").add("pods", "a", create=True)
@@ -185,7 +181,6 @@ class Calls:
         tokens = [each.get("authorization") for each in server.metadata]
         self.assertEqual(tokens, ["Bearer s3cret", "Bearer first", "Bearer second"])
 
-    @support.needs_fake
     def test_tls_verifies_the_server_and_shows_the_clients_certificate(self):
         key, certificate = self.directory / "key.pem", self.directory / "cert.pem"
         subprocess.run(
@@ -194,7 +189,7 @@ class Calls:
              "-keyout", key, "-out", certificate],
             check=True, capture_output=True,
         )  # fmt: skip
-        server = self.serve()
+        server = self.serve_fake()
         server.stop()
         credentials = grpc.ssl_server_credentials(
             [(key.read_bytes(), certificate.read_bytes())], certificate.read_bytes(), True

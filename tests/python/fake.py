@@ -11,7 +11,6 @@ import queue
 import sys
 import threading
 import uuid
-import time
 from concurrent import futures
 
 import grpc
@@ -19,8 +18,6 @@ import grpc
 from wq.v1 import (
     admin_pb2,
     admin_pb2_grpc,
-    browse_pb2,
-    browse_pb2_grpc,
     queue_pb2,
     queue_pb2_grpc,
     types_pb2,
@@ -56,23 +53,7 @@ class FakeQueue:
         self.errors = {}
         self.causes = {}  # key -> the cause of its last Add that had one.
         self.quarantine = {}
-        self.paused = False
         self.adds = self.dones = self.failed = 0
-
-    def delay(self, key, request):
-        """An Add with a delay, or one that is debounced; as if no time passed between two."""
-        new, old = request.delay_us or request.debounce.quiet_us, self.delayed.get(key)
-        stays = old is not None and (
-            request.debounce.quiet_us > 0
-            or {
-                types_pb2.DELAY_MODE_EARLIEST: old <= new,
-                types_pb2.DELAY_MODE_REPLACE: old == new,
-                types_pb2.DELAY_MODE_RESYNC: True,
-            }[request.delay_mode]
-        )
-        if not stays:
-            self.delayed[key] = new
-        return "deduplicated" if stays else "added"
 
     def add(self, key):
         if key in self.quarantine:
@@ -98,22 +79,16 @@ class FakeQueue:
         self.again.discard(key)
 
     def counts(self):
-        lanes = {0: len(self.queued)} if self.queued else {}
-        result = types_pb2.QueueCounts(
+        return types_pb2.QueueCounts(
             queued=len(self.queued),
             processing=len(self.processing),
             delayed=len(self.delayed),
             failing=len(self.failures.keys() - self.quarantine.keys()),
             quarantined=len(self.quarantine),
-            lanes=lanes,
-            paused=self.paused,
             adds=self.adds,
             dones=self.dones,
             failures=self.failed,
         )
-        if self.delayed:
-            result.next_due_us = min(self.delayed.values())
-        return result
 
 
 class Session:
@@ -131,7 +106,6 @@ class FakeServer(
     queue_pb2_grpc.QueueServicer,
     work_pb2_grpc.WorkServicer,
     admin_pb2_grpc.AdminServicer,
-    browse_pb2_grpc.BrowseServicer,
 ):
     """Thread-safe. `start` listens at DIRECTORY/control.sock."""
 
@@ -163,7 +137,6 @@ class FakeServer(
         queue_pb2_grpc.add_QueueServicer_to_server(self, self._server)
         work_pb2_grpc.add_WorkServicer_to_server(self, self._server)
         admin_pb2_grpc.add_AdminServicer_to_server(self, self._server)
-        browse_pb2_grpc.add_BrowseServicer_to_server(self, self._server)
         # The directory's path may be longer than a socket's.
         self._directory_fd = os.open(self.directory, os.O_PATH | os.O_DIRECTORY)
         with contextlib.suppress(FileNotFoundError):
@@ -224,9 +197,6 @@ class FakeServer(
             if not key:
                 error = types_pb2.Error(code=types_pb2.CODE_INVALID_ARGUMENT, message="empty key")
                 response.refused.add(index=index, error=error)
-            elif request.delay_us > 0 or request.debounce.quiet_us > 0:
-                outcome = each.delay(key, request)
-                setattr(response, outcome, getattr(response, outcome) + 1)
             else:
                 if request.HasField("cause"):
                     each.causes[key] = request.cause
@@ -240,47 +210,9 @@ class FakeServer(
         with self.changed:
             return self._add(request, self._find(request.queue, context, request.create))
 
-    def _change(self, each, kind, keys):
-        response = admin_pb2.ChangeResponse()
-        places = {"REMOVE": each.queued, "RELEASE": each.quarantine, "CANCEL_DELAY": each.delayed}
-        for index, key in enumerate(keys):
-            place = places[kind]
-            if key not in place:
-                response.absent.append(index)
-                continue
-            response.done += 1
-            del place[key]
-            if kind == "RELEASE":
-                each.add(key)
-        self._pump()
-        return response
-
     def Counts(self, request, context):
         with self.changed:
             return self._find(request.queue, context).counts()
-
-    def Search(self, request, context):
-        begin = int(request.page or b"0")
-        end = begin + (request.limit or 100)
-        response = browse_pb2.SearchResponse()
-        with self.changed:
-            each = self._find(request.queue, context)
-            (state,) = request.filter.states
-            keys = list(each.queued)
-            if state == browse_pb2.KEY_STATE_QUARANTINED:
-                keys = sorted(each.quarantine)
-            for key in keys[begin:end]:
-                response.keys.add(
-                    key=key,
-                    failures=each.failures[key],
-                    last_error=each.quarantine.get(key, ""),
-                    quarantined_at_us=1_700_000_000_000_000 if key in each.quarantine else 0,
-                )
-            if end < len(keys):
-                response.next = b"%d" % end
-        return response
-
-    # --- Work ---
 
     def Work(self, requests, context):
         first = next(requests, None)
@@ -392,7 +324,7 @@ class FakeServer(
         for session in self.sessions:
             each = self.queues[session.hello.queue]
             response = None
-            while each.queued and len(session.held) < session.capacity and not each.paused:
+            while each.queued and len(session.held) < session.capacity:
                 key, _ = each.queued.popitem(last=False)
                 self.token += 1
                 each.processing[key] = (self.token, session)
@@ -415,77 +347,15 @@ class FakeServer(
 
     # --- Admin ---
 
-    def GetStore(self, request, context):
-        with self.changed:
-            response = admin_pb2.GetStoreResponse(pid=os.getpid(), uuid=self.uuid)
-            for name, each in sorted(self.queues.items()):
-                response.queues.add(name=name, open=True, counts=each.counts())
-            response.queues.add(name="~closed", open=False)
-            return response
-
-    def ListWorkers(self, request, context):
-        response = admin_pb2.ListWorkersResponse()
-        with self.changed:
-            for session in self.sessions:
-                worker = response.workers.add(
-                    queue=session.hello.queue,
-                    name=session.hello.name,
-                    peer=session.peer,
-                    capacity=session.capacity,
-                    held_count=len(session.held),
-                )
-                for token, key in session.held.items():
-                    worker.held.add(key=key, token=token, attempt=1)
-        return response
-
     def Change(self, request, context):
         kind = admin_pb2.ChangeRequest.Kind.Name(request.kind)
         with self.changed:
             self.changes.append((kind, request.per_second))
-            return self._change(self._find(request.queue, context), kind, request.keys)
-
-    def Pause(self, request, context):
-        with self.changed:
-            self._find(request.queue, context).paused = True
-            self._pump()
-        return admin_pb2.PauseResponse()
-
-    def Resume(self, request, context):
-        with self.changed:
-            each = self._find(request.queue, context)
-            was, each.paused = each.paused, False
-            self._pump()
-        return admin_pb2.ResumeResponse(was_paused=was)
+        return admin_pb2.ChangeResponse()
 
     def Flush(self, request, context):
         fail(context, "NotDurable", "the disk is full")
 
-    def DeleteQueue(self, request, context):
-        with self.changed:
-            self._find(request.queue, context)
-            self.break_streams()
-            del self.queues[request.queue]
-        return admin_pb2.DeleteQueueResponse()
-
-    def CreateSnapshot(self, request, context):
-        if not request.directory.startswith("/"):
-            fail(context, "InvalidArgument", f"{request.directory} is not an absolute path")
-        return admin_pb2.CreateSnapshotResponse(
-            path=f"{request.directory}/{request.name or 'now'}",
-            taken_at_us=int(time.time() * 1e6),
-            bytes=4096,
-        )
-
-
-def main():
-    """Serves until stdin ends. With KEYS adds so many to the queue "pods"."""
-    server = FakeServer(sys.argv[1])
-    for number in range(int(sys.argv[2]) if len(sys.argv) > 2 else 0):
-        server.queues["pods"].add(b"key-%d" % number)
-    server.start()
-    print("serving", flush=True)
-    sys.stdin.read()
-    server.stop()
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """What the tests of the Python client share.
 
-`serve` starts a server for a test: the fake one, or, if the environment has WQ_SERVER, the real
-one: `$WQ_SERVER --store DIR serve`. Cases that make the server misbehave are marked `needs_fake`.
+`serve` starts a server for a test, `$WQ_SERVER --store DIR serve`; `serve_fake` one that misbehaves
+when it is asked to.
 """
 
 import asyncio
@@ -21,8 +21,7 @@ import wq
 from fake import FakeServer
 
 WAIT = 300.0  # Seconds after which a test fails that waits.
-REAL = os.environ.get("WQ_SERVER")
-needs_fake = unittest.skipIf(REAL, "makes the server misbehave")
+REAL = os.environ["WQ_SERVER"]
 
 
 class Textless:
@@ -85,13 +84,17 @@ class Case(unittest.TestCase):
     def serve(self, name="store"):
         """Starts a server of a new store below the test's directory."""
         directory = self.directory / name
-        if REAL:
-            directory.parent.mkdir(parents=True, exist_ok=True)
-            subprocess.run([REAL, "--store", directory, "init"], check=True, capture_output=True)
-            server = RealServer(directory)
-        else:
-            directory.mkdir(parents=True)
-            server = FakeServer(directory)
+        directory.parent.mkdir(parents=True, exist_ok=True)
+        subprocess.run([REAL, "--store", directory, "init"], check=True, capture_output=True)
+        return self._started(RealServer(directory))
+
+    def serve_fake(self):
+        """The same, of the fake server."""
+        directory = self.directory / "fake"
+        directory.mkdir()
+        return self._started(FakeServer(directory))
+
+    def _started(self, server):
         server.start()
         self.addCleanup(server.stop)
         return server

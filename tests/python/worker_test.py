@@ -277,13 +277,12 @@ class Stopping(support.Case):
         support.Run(self.pods, {"grace": 0}).join()
 
 
-@support.needs_fake
 class Faults(support.Case):
     """Broken streams, lost keys and refused answers."""
 
     def setUp(self):
         super().setUp()
-        self.server = self.serve()
+        self.server = self.serve_fake()
         self.pods = self.client(self.server)
         self.begun = queue.Queue()
         self.ends = {}  # key -> the event that ends its handlers
@@ -536,7 +535,16 @@ class Sessions(support.Case):
         thread.join()
         self.assertEqual(self.pods.counts("pods").queued, 5)
 
-    @support.needs_fake
+
+class SessionFaults(support.Case):
+    """Client.work, of a server that misbehaves."""
+
+    def setUp(self):
+        super().setUp()
+        self.server = self.serve_fake()
+        self.pods = self.client(self.server)
+        self.pods.add("pods", "a", create=True)
+
     def test_a_broken_stream_raises_and_its_jobs_are_lost(self):
         with self.pods.work("pods") as session:
             jobs = iter(session)
@@ -549,7 +557,6 @@ class Sessions(support.Case):
                 job.done()
             self.assertTrue(job.added_again())
 
-    @support.needs_fake
     def test_an_answer_without_a_result_has_an_unknown_outcome(self):
         with self.pods.work("pods") as session:
             job = next(iter(session))
@@ -561,7 +568,6 @@ class Sessions(support.Case):
             with self.assertRaisesRegex(wq.Unavailable, "unknown"):
                 job.done(wait=True)
 
-    @support.needs_fake
     def test_an_answer_that_is_not_durable_raises_if_it_is_waited_for(self):
         self.server.refusals.append(
             types_pb2.Error(code=types_pb2.CODE_NOT_DURABLE, message="the disk is full")
@@ -592,7 +598,7 @@ class StreamState(unittest.TestCase):
 
     def test_what_accumulates_is_one_message(self):
         self.state.take()
-        jobs = [_state.JobBase(work_pb2.Assignment(key=b"k", token=n)) for n in range(1, 101)]
+        jobs = [_state.JobBase(work_pb2.Assignment(key=b"k", token=n), None) for n in range(1, 101)]
         for job in jobs:
             self.state.assign(job)
         for job in jobs:

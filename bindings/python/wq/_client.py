@@ -1,4 +1,4 @@
-"""The synchronous client."""
+"""The synchronous client, and the calls of both clients."""
 
 from __future__ import annotations
 
@@ -10,23 +10,24 @@ import sys
 import threading
 import time
 from dataclasses import dataclass
-from types import FrameType, TracebackType
+from types import FrameType
 from typing import (
     Any,
     Callable,
     Dict,
+    Generic,
     Iterator,
     List,
     Optional,
     Tuple,
-    Type,
+    TypeVar,
     Union,
 )
 
 import grpc
 
 from wq import _address, _fork, _types, errors
-from wq._state import Stats, hello_of
+from wq._state import J, Stats, hello_of
 from wq._stream import Job, WorkStream
 from wq._types import (
     AddResult,
@@ -37,7 +38,7 @@ from wq._types import (
     StoreInfo,
     WorkerInfo,
 )
-from wq._worker import AnyHandler, Handler, Worker
+from wq._worker import AnyHandler, Worker
 from wq.v1 import (
     admin_pb2,
     admin_pb2_grpc,
@@ -47,6 +48,8 @@ from wq.v1 import (
     work_pb2,
     work_pb2_grpc,
 )
+
+T = TypeVar("T")
 
 # Python runs the handler of a signal in the main thread only, and a signal does not interrupt the
 # main thread if another one takes it, or if it comes right before the main thread begins to wait.
@@ -59,34 +62,20 @@ def default_name() -> str:
     return f"{program}@{socket.gethostname()}:{os.getpid()}"[:256]
 
 
+def _nothing(response: Any) -> None:
+    """Converts the response of a call that returns nothing."""
+
+
 @dataclass
 class _Definition:
     hello: work_pb2.Hello
-    handler: Handler
+    handler: Any
     concurrency: int
     stats: Stats
 
 
-class Client:
-    """A client of a wq server, for all its queues. Thread-safe.
-
-    `address` is a store's directory (its server listens at DIR/control.sock), "unix:PATH" or
-    "HOST:PORT". Over TCP, `token` or `token_file` is sent as a bearer token; `tls_ca` is the file
-    of the certificates to trust, `tls_cert` and `tls_key` are the client's own.
-
-    Each call raises wq.Error. Each blocks until the server has answered, at most `timeout` seconds
-    (None: no limit; after it TimedOut). No call is repeated: after Unavailable the outcome is
-    unknown. The constructor does not connect.
-
-    Every duration is seconds or a timedelta, and cut to 100 years. One that is negative, NaN or
-    infinite is InvalidArgument.
-
-    gRPC does not work in a forked child of a process that has it in use. So once a process has made
-    a client, all calls, and new clients, in its forked children raise NotSupported; closing does
-    nothing there. Fork before the first client is made, or start children with subprocess or
-    multiprocessing's "spawn". A handler may fork if the child ends with os._exit (or exec); a child
-    that comes back from the handler is ended with status 1 and a message.
-    """
+class Connection:
+    """What the clients share: the channel, and the definitions of workers."""
 
     def __init__(
         self,
@@ -115,7 +104,49 @@ class Client:
         self._browse: Any = browse_pb2_grpc.BrowseStub(channel)
         self._definitions: List[_Definition] = []
         # What `run` waits for: a signal's number, a worker that has ended, or None from `stop`.
-        self._events: "queues.SimpleQueue[Union[int, Worker, None]]" = queues.SimpleQueue()
+        self._events: Any = self._make_events()
+
+    def _make_events(self) -> Any:
+        raise NotImplementedError
+
+    def _open_work(self, requests: Any) -> Any:
+        return self._work.Work(requests, metadata=self._address.metadata())
+
+    def _define(self, hello: work_pb2.Hello, concurrency: int) -> Callable[[Any], Any]:
+        def define(handler: Any) -> Any:
+            self._definitions.append(_Definition(hello, handler, concurrency, Stats()))
+            return handler
+
+        return define
+
+    def stats(self) -> Dict[str, Stats]:
+        """The totals of the workers, by queue; of the last one if a queue has several."""
+        return {definition.hello.queue: definition.stats for definition in self._definitions}
+
+
+class Client(Connection):
+    """A client of a wq server, for all its queues. Thread-safe.
+
+    `address` is a store's directory (its server listens at DIR/control.sock), "unix:PATH" or
+    "HOST:PORT". Over TCP, `token` or `token_file` is sent as a bearer token; `tls_ca` is the file
+    of the certificates to trust, `tls_cert` and `tls_key` are the client's own.
+
+    Each call raises wq.Error. Each blocks until the server has answered, at most `timeout` seconds
+    (None: no limit; after it TimedOut). No call is repeated: after Unavailable the outcome is
+    unknown. The constructor does not connect.
+
+    Every duration is seconds or a timedelta, and cut to 100 years. One that is negative, NaN or
+    infinite is InvalidArgument.
+
+    gRPC does not work in a forked child of a process that has it in use. So once a process has made
+    a client, all calls, and new clients, in its forked children raise NotSupported; closing does
+    nothing there. Fork before the first client is made, or start children with subprocess or
+    multiprocessing's "spawn". A handler may fork if the child ends with os._exit (or exec); a child
+    that comes back from the handler is ended with status 1 and a message.
+    """
+
+    def _make_events(self) -> "queues.SimpleQueue[Union[int, Worker, None]]":
+        return queues.SimpleQueue()
 
     def close(self) -> None:
         """Closes the connection. Calls under way fail with Unavailable."""
@@ -127,20 +158,17 @@ class Client:
     def __enter__(self) -> "Client":
         return self
 
-    def __exit__(
-        self,
-        kind: Optional[Type[BaseException]],
-        error: Optional[BaseException],
-        trace: Optional[TracebackType],
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
-    def _call(self, method: Any, request: Any) -> Any:
+    # The methods with a call return what this returns: that of wq.aio returns a coroutine.
+    def _call(self, method: Any, request: Any, convert: Callable[[Any], T]) -> T:
         _fork.check()
         try:
-            return method(request, timeout=self._timeout, metadata=self._address.metadata())
+            response = method(request, timeout=self._timeout, metadata=self._address.metadata())
         except grpc.RpcError as error:
             raise errors.of_rpc(error) from None
+        return convert(response)
 
     # --- Adding and reading ---
 
@@ -174,7 +202,7 @@ class Client:
         request = _types.add_request(
             queue, values, delay, lane, group, durability, create, reason, traceparent, delay_mode, debounce
         )
-        return _types.add_result(self._call(self._queue.Add, request), values)
+        return self._call(self._queue.Add, request, lambda r: _types.add_result(r, values))
 
     def remove(
         self, queue: str, keys: _types.Keys, *, durability: Optional[str] = None
@@ -186,7 +214,7 @@ class Client:
     def counts(self, queue: str) -> Counts:
         """The counters of a queue."""
         request = queue_pb2.CountsRequest(queue=queue)
-        return _types.counts_of(self._call(self._queue.Counts, request))
+        return self._call(self._queue.Counts, request, _types.counts_of)
 
     def list(
         self, queue: str, *, quarantined: bool = False, limit: int = 1000
@@ -195,7 +223,7 @@ class Client:
         1000, so more are not of one instant."""
         listing = _types.Listing(queue, quarantined, limit)
         while (request := listing.request()) is not None:
-            listing.add(self._call(self._browse.Search, request))
+            self._call(self._browse.Search, request, listing.add)
         return tuple(listing.found)
 
     # --- Administration ---
@@ -213,7 +241,7 @@ class Client:
         release."""
         values = _types.keys_list(keys)
         request = _types.change_request(queue, kind, values, durability, per_second)
-        return _types.change_result(self._call(self._admin.Change, request), values)
+        return self._call(self._admin.Change, request, lambda r: _types.change_result(r, values))
 
     def cancel_delay(self, queue: str, keys: _types.Keys) -> ChangeResult:
         """Removes the delays of keys; the keys are not added."""
@@ -247,41 +275,39 @@ class Client:
         request = admin_pb2.PauseRequest(queue=queue)
         if duration is not None:
             request.for_us = _types.microseconds("duration", duration)
-        self._call(self._admin.Pause, request)
+        return self._call(self._admin.Pause, request, _nothing)
 
     def resume(self, queue: str) -> bool:
         """Ends a pause. Returns whether the queue was paused."""
-        response = self._call(self._admin.Resume, admin_pb2.ResumeRequest(queue=queue))
-        return bool(response.was_paused)
+        request = admin_pb2.ResumeRequest(queue=queue)
+        return self._call(self._admin.Resume, request, lambda r: bool(r.was_paused))
 
     def flush(self, durability: str = "power") -> None:
         """Waits until everything that was done on the store before is as durable as asked for."""
         request = admin_pb2.FlushRequest(durability=_types.durability_value(durability))
-        self._call(self._admin.Flush, request)
+        return self._call(self._admin.Flush, request, _nothing)
 
     def delete_queue(self, queue: str) -> None:
         """Deletes a queue with all that it has. The streams of its workers end."""
-        self._call(self._admin.DeleteQueue, admin_pb2.DeleteQueueRequest(queue=queue))
+        request = admin_pb2.DeleteQueueRequest(queue=queue)
+        return self._call(self._admin.DeleteQueue, request, _nothing)
 
     def snapshot(self, directory: str, name: str = "") -> Snapshot:
         """Copies the store into a directory of the server's machine, an absolute path. The name is
         the present time unless one is given."""
         request = admin_pb2.CreateSnapshotRequest(directory=directory, name=name)
-        return _types.snapshot_of(self._call(self._admin.CreateSnapshot, request))
+        return self._call(self._admin.CreateSnapshot, request, _types.snapshot_of)
 
     def workers(self, queue: str = "") -> Tuple[WorkerInfo, ...]:
         """The connected workers of a queue, or of all."""
-        response = self._call(self._admin.ListWorkers, admin_pb2.ListWorkersRequest(queue=queue))
-        return tuple(_types.worker_info(worker) for worker in response.workers)
+        request = admin_pb2.ListWorkersRequest(queue=queue)
+        return self._call(self._admin.ListWorkers, request, _types.worker_infos)
 
     def store(self) -> StoreInfo:
         """The served store, with its queues."""
-        return _types.store_info(self._call(self._admin.GetStore, admin_pb2.GetStoreRequest()))
+        return self._call(self._admin.GetStore, admin_pb2.GetStoreRequest(), _types.store_info)
 
     # --- Working ---
-
-    def _open_work(self, requests: Any) -> Any:
-        return self._work.Work(requests, metadata=self._address.metadata())
 
     def work(
         self,
@@ -295,8 +321,9 @@ class Client:
     ) -> "Session":
         """A worker whose jobs the caller iterates over and answers: see Session. `worker` is the
         simpler way. The options are those of `worker`."""
-        name = default_name() if name is None else name
-        hello = hello_of(queue, name, capacity, create, silence_limit, key_limit)
+        hello = hello_of(
+            queue, name or default_name(), capacity, create, silence_limit, key_limit
+        )
         return Session(self._open_work, hello)
 
     def worker(
@@ -325,18 +352,10 @@ class Client:
         """
         if concurrency < 1 or prefetch < 0:
             raise errors.InvalidArgument(f"concurrency {concurrency}, prefetch {prefetch}: too few")
-        name = default_name() if name is None else name
-        hello = hello_of(queue, name, concurrency + prefetch, create, silence_limit, key_limit)
-
-        def define(handler: AnyHandler) -> AnyHandler:
-            self._definitions.append(_Definition(hello, handler, concurrency, Stats()))
-            return handler
-
-        return define
-
-    def stats(self) -> Dict[str, Stats]:
-        """The totals of the workers, by queue; of the last one if a queue has several."""
-        return {definition.hello.queue: definition.stats for definition in self._definitions}
+        hello = hello_of(
+            queue, name or default_name(), concurrency + prefetch, create, silence_limit, key_limit
+        )
+        return self._define(hello, concurrency)
 
     def run(self, *, grace: _types.Duration = 30.0, signals: bool = True) -> None:
         """Runs all workers until SIGTERM, SIGINT or `stop`. Blocks.
@@ -409,7 +428,47 @@ class Client:
         return restore
 
 
-class Session:
+class SessionBase(Generic[J]):
+    """A Work stream, and the thread that reads it. `put` is called with each job; then with why the
+    stream has broken, or with None after `close`."""
+
+    def __init__(
+        self,
+        open_call: Callable[[Any], Any],
+        hello: work_pb2.Hello,
+        stats: Stats,
+        make_job: Callable[[work_pb2.Assignment, Any], J],
+        put: Callable[[Any], object],
+    ) -> None:
+        self.stats = stats
+        self._put = put
+        self._closed = False
+        self.stream: WorkStream[J] = WorkStream(open_call, hello, stats, make_job)
+        self._reader = threading.Thread(target=self._read, name=f"wq-{hello.queue}", daemon=True)
+        self._reader.start()
+
+    def _read(self) -> None:
+        def assigned(jobs: List[J]) -> None:
+            for job in jobs:
+                self._put(job)
+
+        error = self.stream.read(assigned)
+        self._put(None if self._closed else error)
+
+    def set_capacity(self, capacity: int) -> None:
+        """Changes how many keys are assigned at once; 0: no more."""
+        self.stream.set_capacity(capacity)
+
+    def close(self) -> None:
+        """Sends the answers, and gives back the other keys. Blocks: at most 10 s."""
+        if _fork.forked():
+            return  # The stream is the parent's.
+        self._closed = True
+        self.stream.finish()
+        self._reader.join()
+
+
+class Session(SessionBase[Job]):
     """One Work stream: `for job in session`, and each job is answered: job.done(), failed(error),
     requeue_after(seconds) or give_back(). At the end of the `with` the keys that are not answered
     are given back.
@@ -420,27 +479,15 @@ class Session:
     """
 
     def __init__(self, open_call: Callable[[Any], Any], hello: work_pb2.Hello) -> None:
-        self.stats = Stats()
         self._jobs: "queues.SimpleQueue[Union[Job, errors.Error, None]]" = queues.SimpleQueue()
-        self._closed = False
-        self._stream = WorkStream(open_call, hello, self.stats)
-        self._reader = threading.Thread(target=self._read, name=f"wq-{hello.queue}", daemon=True)
-        self._reader.start()
-
-    def _read(self) -> None:
-        def assigned(jobs: List[Job]) -> None:
-            for job in jobs:
-                self._jobs.put(job)
-
-        error = self._stream.read(assigned)
-        self._jobs.put(None if self._closed else error)
+        super().__init__(open_call, hello, Stats(), Job, self._jobs.put)
 
     def __iter__(self) -> Iterator[Job]:
         while True:
             _fork.check()
             item = self._jobs.get()
             if isinstance(item, Job):
-                if self._stream.start(item):
+                if self.stream.start(item):
                     yield item
                 continue
             self._jobs.put(item)  # For another iteration.
@@ -448,25 +495,8 @@ class Session:
                 raise item
             return
 
-    def set_capacity(self, capacity: int) -> None:
-        """Changes how many keys are assigned at once; 0: no more."""
-        self._stream.set_capacity(capacity)
-
-    def close(self) -> None:
-        """Sends the answers, and gives back the other keys. Blocks: at most 10 s."""
-        if _fork.forked():
-            return  # The stream is the parent's.
-        self._closed = True
-        self._stream.finish()
-        self._reader.join()
-
     def __enter__(self) -> "Session":
         return self
 
-    def __exit__(
-        self,
-        kind: Optional[Type[BaseException]],
-        error: Optional[BaseException],
-        trace: Optional[TracebackType],
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()

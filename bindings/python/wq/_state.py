@@ -1,5 +1,5 @@
-"""What the sync and the asyncio workers share: the state of a Work stream, without I/O, and the
-keys that handlers of this process work on.
+"""The state of a worker, without I/O: its jobs, its Work stream, and the keys that handlers of this
+process work on.
 """
 
 from __future__ import annotations
@@ -53,17 +53,26 @@ class Stats:
             self.failed += 1
 
 
+@dataclass(frozen=True)
+class Reply:
+    """The result of an answer that took effect."""
+
+    failures: int  # Of a failed key: how often, with this failure.
+    quarantined: bool
+
+
 class JobBase:
     """An assigned key. Its attributes do not change, except `lost`."""
 
-    __slots__ = ("key", "token", "_assignment", "_lost", "_started", "_answered")
+    __slots__ = ("key", "token", "_assignment", "_stream", "_lost", "_started", "_answered")
 
-    def __init__(self, assignment: work_pb2.Assignment) -> None:
+    def __init__(self, assignment: work_pb2.Assignment, stream: Any) -> None:
         self.key: bytes = assignment.key
         #: Grows with every assignment of the store. Pass it to what the handler writes to, which
         #: refuses a lower token than it has seen.
         self.token: int = assignment.token
         self._assignment = assignment
+        self._stream = stream
         self._lost: Optional[str] = None
         # Under the lock of the stream.
         self._started = False
@@ -127,23 +136,15 @@ class JobBase:
         """Why the key was taken away; "" while it is this worker's."""
         return self._lost or ""
 
+    def _note_lost(self) -> None:
+        """The key was taken away. Under the lock of the stream."""
+
 
 J = TypeVar("J", bound=JobBase)
 
 
-@dataclass(frozen=True)
-class Reply:
-    """The result of an answer that took effect."""
-
-    failures: int  # Of a failed key: how often, with this failure.
-    quarantined: bool
-
-
 class StreamState(Generic[J]):
-    """The state of one Work stream. Thread-compatible: its owner locks.
-
-    A waiter is a future of concurrent.futures or of asyncio.
-    """
+    """The state of one Work stream. Thread-compatible: its owner locks."""
 
     def __init__(self, hello: work_pb2.Hello, stats: Stats) -> None:
         self.queue: str = hello.queue
@@ -246,6 +247,7 @@ class StreamState(Generic[J]):
     def _lose(self, job: J, reason: str) -> None:
         job._lost = reason or "taken away by the server"
         self.stats.lost += 1
+        job._note_lost()
 
     def _result(self, result: work_pb2.AnswerResult) -> None:
         sent = self._sent.pop(result.token, None)
@@ -280,11 +282,11 @@ class StreamState(Generic[J]):
         if not waiter.done():
             waiter.set_result(again.added_again or not again.held)
 
-    def end(self, reason: str) -> List[J]:
-        """The stream has ended: its keys are given back. Returns the jobs that were lost."""
-        lost = [job for job in self.held.values() if not job.lost]
-        for job in lost:
-            self._lose(job, reason)
+    def end(self, reason: str) -> None:
+        """The stream has ended: its keys are given back."""
+        for job in self.held.values():
+            if not job.lost:
+                self._lose(job, reason)
         self.held.clear()
         for _, _, waiter in self._sent.values():
             if waiter is not None and not waiter.done():
@@ -297,7 +299,6 @@ class StreamState(Generic[J]):
                 if not waiter.done():
                     waiter.set_result(True)  # The work is stale.
         self._questions.clear()
-        return lost
 
 
 class KeysInUse:

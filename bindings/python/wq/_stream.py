@@ -1,27 +1,28 @@
-"""A Work stream over the synchronous gRPC, with its jobs."""
+"""A Work stream, and the jobs of wq.Client."""
 
 from __future__ import annotations
 
 import concurrent.futures
 import threading
 import time
-from typing import Any, Callable, Iterator, List, Optional
+from typing import Any, Callable, Generic, Iterator, List, Optional, TypeVar
 
 import grpc
 
 from wq import _fork, _types, errors, outcomes
-from wq._state import FINISH, STOPPED, JobBase, Reply, Stats, StreamState
+from wq._state import FINISH, STOPPED, J, JobBase, Reply, Stats, StreamState
 from wq.v1 import work_pb2
+
+T = TypeVar("T")
 
 
 class Job(JobBase):
     """An assigned key. Thread-safe: a handler's other threads may use it, too."""
 
-    __slots__ = ("_stream", "_event")
+    __slots__ = ("_event",)
 
-    def __init__(self, assignment: work_pb2.Assignment, stream: "WorkStream") -> None:
-        super().__init__(assignment)
-        self._stream = stream
+    def __init__(self, assignment: work_pb2.Assignment, stream: "WorkStream[Any]") -> None:
+        super().__init__(assignment, stream)
         self._event: Optional[threading.Event] = None
 
     def wait_lost(self, timeout: Optional[_types.Duration] = None) -> bool:
@@ -39,14 +40,20 @@ class Job(JobBase):
         self._event.wait(limit)
         return self.lost
 
+    def _note_lost(self) -> None:
+        if self._event is not None:
+            self._event.set()
+
+    # The answers return what this returns: that of wq.aio returns a coroutine.
+    def _wait(self, waiter: Optional["concurrent.futures.Future[T]"]) -> T:
+        return waiter.result() if waiter is not None else None  # type: ignore[return-value]
+
     def added_again(self) -> bool:
         """Whether the key was added again since it was assigned, or was taken away: the work is
         stale, and the key will be handed out again. Blocks: for a round trip to the server."""
-        return self._stream.added_again(self)
+        return self._wait(self._stream.added_again(self))
 
-    def done(
-        self, *, wait: bool = False, durability: Optional[str] = None
-    ) -> Optional[Reply]:
+    def done(self, *, wait: bool = False, durability: Optional[str] = None) -> Optional[Reply]:
         """Answers: the key is done, and its failures are forgotten.
 
         A handler answers by its end instead. The answer is sent in the background; with `wait` the
@@ -54,7 +61,7 @@ class Job(JobBase):
         was taken away), NotDurable, Unavailable (the outcome is unknown). Without `wait` these are
         logged. An answer after the first, or for a lost stream, is NotProcessing.
         """
-        return self._stream.answer(self, None, wait, durability)
+        return self._wait(self._stream.answer(self, None, wait, durability))
 
     def failed(
         self,
@@ -68,32 +75,43 @@ class Job(JobBase):
         `quarantine` it goes to quarantine. Otherwise like `done`."""
         text = outcomes.error_text(error)
         outcome = outcomes.Quarantine(text) if quarantine else text
-        return self._stream.answer(self, outcome, wait, durability)
+        return self._wait(self._stream.answer(self, outcome, wait, durability))
 
     def requeue_after(
         self, delay: _types.Duration, *, wait: bool = False, durability: Optional[str] = None
     ) -> Optional[Reply]:
         """Answers: the key is added again after the delay. Otherwise like `done`."""
-        return self._stream.answer(self, outcomes.RequeueAfter(delay), wait, durability)
+        outcome = outcomes.RequeueAfter(delay)
+        return self._wait(self._stream.answer(self, outcome, wait, durability))
 
-    def give_back(
-        self, *, wait: bool = False, durability: Optional[str] = None
-    ) -> Optional[Reply]:
+    def give_back(self, *, wait: bool = False, durability: Optional[str] = None) -> Optional[Reply]:
         """Answers: the key is queued again, first in its lane. Otherwise like `done`."""
-        return self._stream.answer(self, outcomes.GiveBack(), wait, durability)
+        return self._wait(self._stream.answer(self, outcomes.GiveBack(), wait, durability))
 
 
-class WorkStream:
+def _waiter() -> "concurrent.futures.Future[Any]":
+    """A future that its waiter cannot cancel."""
+    waiter: "concurrent.futures.Future[Any]" = concurrent.futures.Future()
+    waiter.set_running_or_notify_cancel()
+    return waiter
+
+
+class WorkStream(Generic[J]):
     """One Work stream. Thread-safe. gRPC's own thread sends what has accumulated, and heartbeats;
     the thread that calls `read` receives."""
 
     def __init__(
-        self, open_call: Callable[[Iterator[Any]], Any], hello: work_pb2.Hello, stats: Stats
+        self,
+        open_call: Callable[[Iterator[Any]], Any],
+        hello: work_pb2.Hello,
+        stats: Stats,
+        make_job: Callable[[work_pb2.Assignment, Any], J],
     ) -> None:
-        """`open_call` is the stub's Work."""
+        """`open_call` is the stub's Work; `make_job` is given an assignment and this stream."""
         self.lock = threading.Lock()
         self._changed = threading.Condition(self.lock)
-        self._state: StreamState[Job] = StreamState(hello, stats)
+        self._make_job = make_job
+        self._state: StreamState[J] = StreamState(hello, stats)
         self._finishing = False  # `finish` waits for results.
         self._closing = False  # The writer ends when it has sent everything.
         self._untimed = False  # The writer waits without a heartbeat.
@@ -132,30 +150,29 @@ class WorkStream:
         return self._state.take()
 
     def answer(
-        self, job: Job, outcome: object, wait: bool = False, durability: Optional[str] = None
-    ) -> Optional[Reply]:
-        """Sends an answer. See Job.done."""
+        self, job: J, outcome: object, wait: bool = False, durability: Optional[str] = None
+    ) -> Optional["concurrent.futures.Future[Reply]"]:
+        """Sends an answer. See JobBase.done. Returns the Reply's future if `wait` is set."""
         _fork.check()
         value = _types.durability_value(durability)
-        waiter: Optional["concurrent.futures.Future[Reply]"] = None
-        if wait:
-            waiter = concurrent.futures.Future()
+        waiter = _waiter() if wait else None
         with self.lock:
             if not self._state.answer(job, outcome, waiter, value):
                 raise errors.NotProcessing(job.lost_reason or f"{job!r} is answered already")
             self._changed.notify_all()
-        return waiter.result() if waiter is not None else None
+        return waiter
 
-    def added_again(self, job: Job) -> bool:
-        """See Job.added_again."""
+    def added_again(self, job: J) -> "concurrent.futures.Future[bool]":
+        """See JobBase.added_again."""
         _fork.check()
-        waiter: "concurrent.futures.Future[bool]" = concurrent.futures.Future()
+        waiter = _waiter()
         with self.lock:
             if job.lost or self.ended:
-                return True
-            self._state.ask_added_again(job, waiter)
-            self._changed.notify_all()
-        return waiter.result()
+                waiter.set_result(True)
+            else:
+                self._state.ask_added_again(job, waiter)
+                self._changed.notify_all()
+        return waiter
 
     def set_capacity(self, capacity: int) -> None:
         """Changes how many keys are assigned at once."""
@@ -166,7 +183,7 @@ class WorkStream:
 
     # --- Jobs ---
 
-    def start(self, job: Job) -> bool:
+    def start(self, job: J) -> bool:
         """Before a handler begins. False: the key is no longer this worker's."""
         with self.lock:
             if job._answered or job.lost or self.ended:
@@ -185,8 +202,7 @@ class WorkStream:
                 self._state.answer(job, outcomes.GiveBack(), None, 0)
                 if job._started:
                     job._lost = reason
-                    if job._event is not None:
-                        job._event.set()
+                    job._note_lost()
             self._changed.notify_all()
 
     # --- The reader ---
@@ -201,7 +217,7 @@ class WorkStream:
         """Of the server's store; "" before the first key."""
         return self._state.store_uuid
 
-    def read(self, assigned: Callable[[List[Job]], None]) -> errors.Error:
+    def read(self, assigned: Callable[[List[J]], None]) -> errors.Error:
         """Calls `assigned` with the keys as they come, until the stream ends. Returns why.
 
         Lost keys whose handlers have not begun are answered here. Blocks.
@@ -218,15 +234,14 @@ class WorkStream:
             with self.lock:
                 self.ended = True
                 self._closing = True
-                self._note_lost(self._state.end(f"the stream ended: {error.message}"))
+                self._state.end(f"the stream ended: {error.message}")
                 self._changed.notify_all()
         return error
 
-    def _receive(self, response: work_pb2.WorkResponse) -> List[Job]:
-        jobs = [Job(assignment, self) for assignment in response.assignments]
+    def _receive(self, response: work_pb2.WorkResponse) -> List[J]:
+        jobs = [self._make_job(assignment, self) for assignment in response.assignments]
         with self.lock:
             lost = self._state.receive(response)
-            self._note_lost(lost)
             for job in lost:
                 if not job._started:
                     self._state.answer(job, outcomes.GiveBack(), None, 0)
@@ -236,11 +251,6 @@ class WorkStream:
             if lost or welcome or self._finishing or (jobs and self._untimed):
                 self._changed.notify_all()
         return jobs
-
-    def _note_lost(self, lost: List[Job]) -> None:
-        for job in lost:
-            if job._event is not None:
-                job._event.set()
 
     # --- The end ---
 

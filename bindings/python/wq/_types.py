@@ -244,10 +244,10 @@ def add_request(
     return request
 
 
-def add_result(response: queue_pb2.AddResponse, keys: List[bytes], first: int = 0) -> AddResult:
-    """The result of adding `keys`, the first of which has the index `first`."""
+def add_result(response: queue_pb2.AddResponse, keys: List[bytes]) -> AddResult:
+    """The result of adding `keys`."""
     refused = tuple(
-        RefusedKey(first + key.index, keys[key.index], errors.of_message(key.error))
+        RefusedKey(key.index, keys[key.index], errors.of_message(key.error))
         for key in response.refused
     )
     return AddResult(response.added, response.deduplicated, response.held, refused)
@@ -332,8 +332,12 @@ class Listing:
         self._request.page = response.next
 
 
-def worker_info(worker: admin_pb2.Worker) -> WorkerInfo:
-    """A message's WorkerInfo."""
+def worker_infos(response: admin_pb2.ListWorkersResponse) -> Tuple[WorkerInfo, ...]:
+    """A message's WorkerInfos."""
+    return tuple(_worker_info(worker) for worker in response.workers)
+
+
+def _worker_info(worker: admin_pb2.Worker) -> WorkerInfo:
     return WorkerInfo(
         queue=worker.queue,
         name=worker.name,

@@ -8,10 +8,10 @@ import functools
 import queue
 import threading
 import time
-from typing import Any, Callable, List, Optional, Set, TypeVar, Union
+from typing import Any, Callable, Generic, List, Optional, Set, TypeVar, Union
 
 from wq import _fork, errors, outcomes
-from wq._state import KEYS_IN_USE, Backoff, Stats, checked, log
+from wq._state import KEYS_IN_USE, Backoff, J, Stats, checked, log
 from wq._stream import Job, WorkStream
 from wq.v1 import work_pb2
 
@@ -19,49 +19,46 @@ Handler = Callable[[Job], Union[None, outcomes.Outcome]]
 AnyHandler = TypeVar("AnyHandler", bound=Handler)
 
 
-class Worker:
-    """One run of a worker. Thread-safe.
-
-    Threads: one receives; `concurrency` call the handler; gRPC's sends. All are daemons, so that a
-    process can end while a handler runs.
-    """
+class Receiver(Generic[J]):
+    """The part of a worker's run that keeps a stream open and receives its keys, in a thread of its
+    own, which is a daemon. Thread-safe."""
 
     def __init__(
         self,
         open_call: Callable[[Any], Any],
         hello: work_pb2.Hello,
-        handler: Handler,
         concurrency: int,
         stats: Stats,
-        ended: Callable[["Worker"], None],
+        ended: Callable[[Any], object],
+        make_job: Callable[[work_pb2.Assignment, Any], J],
     ) -> None:
-        """`hello.capacity` is the concurrency, plus the keys that are assigned ahead."""
+        """`hello.capacity` is the concurrency, plus the keys that are assigned ahead. `ended` is
+        called with this object."""
         self._open_call = open_call
         self._hello = hello
-        self._handler = handler
         self._concurrency = concurrency
-        self.stats = stats
+        self._stats = stats
         self._ended = ended
+        self._make_job = make_job
         self.error: Optional[errors.Error] = None  # Why it has ended.
         self._stopping = threading.Event()
         self._lock = threading.Lock()  # Before that of a stream.
         self._changed = threading.Condition(self._lock)
-        self._stream: Optional[WorkStream] = None
-        self._running: Set[Job] = set()
-        self._closed = False  # The handlers' threads end when they have taken what is in _ready.
-        self._ready: "queue.SimpleQueue[Optional[Job]]" = queue.SimpleQueue()
+        self._stream: Optional[WorkStream[J]] = None
+        self._running: Set[J] = set()
         self._receiver = self._thread(self._receive, "receive")
-        self._handlers = [self._thread(self._handle, str(n)) for n in range(concurrency)]
 
     def _thread(self, body: Callable[[], None], what: str) -> threading.Thread:
         name = f"wq-{self._hello.queue}-{what}"
         return threading.Thread(target=body, name=name, daemon=True)
 
+    def _are_ready(self, jobs: List[J]) -> None:
+        """The keys of the jobs are this worker's: their handlers may begin. On any thread."""
+        raise NotImplementedError
+
     def start(self) -> None:
         """Begins."""
         self._receiver.start()
-        for thread in self._handlers:
-            thread.start()
 
     def stop(self) -> None:
         """Takes no more keys, and gives back those whose handlers have not begun."""
@@ -72,22 +69,13 @@ class Worker:
                 self._stream.set_capacity(0)
                 self._stream.give_back(started=False)
 
-    def join(self, deadline: float) -> None:
-        """After `stop`: waits for the running handlers until `deadline` (time.monotonic), gives the
-        other keys back, and ends. Blocks: until the deadline, and 10 s for the last answers."""
+    def _finish(self) -> None:
+        """After `stop`: gives back all keys, and ends. Blocks: 10 s for the last answers."""
         with self._lock:
-            while self._running and (left := deadline - time.monotonic()) > 0:
-                self._changed.wait(left)
             stream = self._stream
         if stream is not None:
             stream.finish()
         self._receiver.join()
-        with self._lock:
-            self._closed = True
-            for _ in self._handlers:
-                self._ready.put(None)
-
-    # --- The receiver ---
 
     def _receive(self) -> None:
         try:
@@ -120,7 +108,7 @@ class Worker:
         """How many handlers of former streams are not running."""
         return self._concurrency - sum(job._stream is not self._stream for job in self._running)
 
-    def _connect(self) -> Optional[WorkStream]:
+    def _connect(self) -> Optional[WorkStream[J]]:
         """Opens a stream, with a capacity without the handlers that still run. (The server refuses
         a capacity of 0, so while all places are taken there is no stream.)"""
         with self._lock:
@@ -131,48 +119,41 @@ class Worker:
             hello = work_pb2.Hello()
             hello.CopyFrom(self._hello)
             hello.capacity -= self._concurrency - self._places()
-            self.stats.connects += 1
-            self._stream = WorkStream(self._open_call, hello, self.stats)
+            self._stats.connects += 1
+            self._stream = WorkStream(self._open_call, hello, self._stats, self._make_job)
             return self._stream
 
-    def _assigned(self, stream: WorkStream, jobs: List[Job]) -> None:
+    def _assigned(self, stream: WorkStream[J], jobs: List[J]) -> None:
         if self._stopping.is_set():
             stream.give_back(started=False)
             return
-        for job in jobs:
-            if KEYS_IN_USE.acquire(self._place(job), functools.partial(self._is_ready, job)):
-                self._is_ready(job)
+        self._are_ready([job for job in jobs if self._acquire(job)])
 
-    def _is_ready(self, job: Job) -> None:
-        with self._lock:
-            if not self._closed:
-                self._ready.put(job)
-                return
-        KEYS_IN_USE.release(self._place(job))  # The worker ended while the job waited.
+    def _acquire(self, job: J) -> bool:
+        later = functools.partial(self._are_ready, [job])
+        return KEYS_IN_USE.acquire(self._place(job), later)
 
-    def _place(self, job: Job) -> Any:
+    def _place(self, job: J) -> Any:
         return (job._stream.store_uuid, self._hello.queue, job.key)
 
-    # --- The handlers ---
+    def _release(self, job: J) -> None:
+        KEYS_IN_USE.release(self._place(job))
 
-    def _handle(self) -> None:
-        while (job := self._ready.get()) is not None:
-            try:
-                with self._lock:
-                    if not job._stream.start(job):
-                        continue
-                    self._running.add(job)
-                self._run(job)
-            finally:
-                KEYS_IN_USE.release(self._place(job))
+    def _begin(self, job: J) -> bool:
+        """Before the handler begins. False: the key is no longer this worker's."""
+        with self._lock:
+            if not job._stream.start(job):
+                return False
+            self._running.add(job)
+            return True
 
-    def _run(self, job: Job) -> None:
-        outcome = call(self._handler, job, self._hello.queue)
-        _fork.leave()
+    def _answer(self, job: J, outcome: object) -> None:
         try:
             job._stream.answer(job, outcome)
         except errors.NotProcessing:
             log.debug("wq: queue %s: %r: the answer is dropped", self._hello.queue, job)
+
+    def _run_ended(self, job: J) -> None:
         with self._lock:
             self._running.discard(job)
             stream = self._stream
@@ -181,14 +162,74 @@ class Worker:
                 stream.set_capacity(self._hello.capacity - taken)
             self._changed.notify_all()
 
-
-def call(handler: Handler, job: Job, queue_name: str) -> object:
-    """Calls a handler. Returns None, an Outcome, or the exception that it raised."""
-    try:
-        return checked(handler(job))
-    except outcomes.Outcome as outcome:
-        return outcome
-    except BaseException as error:  # Also SystemExit, which would end only this thread.
-        if not job._answered:
-            log.warning("wq: queue %s: %r failed", queue_name, job, exc_info=True)
+    def _outcome(self, job: J, error: BaseException) -> object:
+        """The outcome of a handler that has raised."""
+        if not isinstance(error, outcomes.Outcome) and not job._answered:
+            log.warning("wq: queue %s: %r failed", self._hello.queue, job, exc_info=True)
         return error
+
+
+class Worker(Receiver[Job]):
+    """One run of a worker. Thread-safe.
+
+    Threads: one receives; `concurrency` call the handler; gRPC's sends. All are daemons, so that a
+    process can end while a handler runs.
+    """
+
+    def __init__(
+        self,
+        open_call: Callable[[Any], Any],
+        hello: work_pb2.Hello,
+        handler: Handler,
+        concurrency: int,
+        stats: Stats,
+        ended: Callable[["Worker"], object],
+    ) -> None:
+        super().__init__(open_call, hello, concurrency, stats, ended, Job)
+        self._handler = handler
+        self._closed = False  # The handlers' threads end when they have taken what is in _ready.
+        self._ready: "queue.SimpleQueue[Optional[Job]]" = queue.SimpleQueue()
+        self._handlers = [self._thread(self._handle, str(n)) for n in range(concurrency)]
+
+    def start(self) -> None:
+        """Begins."""
+        super().start()
+        for thread in self._handlers:
+            thread.start()
+
+    def join(self, deadline: float) -> None:
+        """After `stop`: waits for the running handlers until `deadline` (time.monotonic), gives the
+        other keys back, and ends. Blocks: until the deadline, and 10 s for the last answers."""
+        with self._lock:
+            while self._running and (left := deadline - time.monotonic()) > 0:
+                self._changed.wait(left)
+        self._finish()
+        with self._lock:
+            self._closed = True
+            for _ in self._handlers:
+                self._ready.put(None)
+
+    def _are_ready(self, jobs: List[Job]) -> None:
+        with self._lock:
+            closed = self._closed
+            for job in jobs if not closed else ():
+                self._ready.put(job)
+        for job in jobs if closed else ():  # The worker ended while the job waited.
+            self._release(job)
+
+    def _handle(self) -> None:
+        while (job := self._ready.get()) is not None:
+            try:
+                if self._begin(job):
+                    self._run(job)
+            finally:
+                self._release(job)
+
+    def _run(self, job: Job) -> None:
+        try:
+            outcome = checked(self._handler(job))
+        except BaseException as error:  # Also SystemExit, which would end only this thread.
+            outcome = self._outcome(job, error)
+        _fork.leave()
+        self._answer(job, outcome)
+        self._run_ended(job)
