@@ -50,21 +50,6 @@ func TestNoDelayIsRoundedToNothing(t *testing.T) {
 	wantNext(t, q, "a")
 }
 
-func TestAShortenedDelayEndsOnce(t *testing.T) {
-	clock, q := clockedQueue(t, QueueOptions[string]{})
-	for _, delays := range [][]time.Duration{{50, 70}, {50, 30}} {
-		for _, d := range delays {
-			q.AddAfter("a", d*time.Millisecond)
-		}
-		wantLen(t, q, 0)
-		clock.Advance(60 * time.Millisecond)
-		wantNext(t, q, "a")
-		q.Done("a")
-		clock.Advance(10 * time.Second)
-		wantNothing(t, q)
-	}
-}
-
 func TestAGetThatWaitsIsWokenByTheClock(t *testing.T) {
 	clock, q := clockedQueue(t, QueueOptions[string]{})
 	got := make(chan string)
@@ -75,34 +60,6 @@ func TestAGetThatWaitsIsWokenByTheClock(t *testing.T) {
 	if item := within(t, got); item != "a" {
 		t.Fatal(item)
 	}
-}
-
-// The expectations and numbers of client-go's own test of its rate limiting queue.
-func TestRateLimitedDelaysGrowAndAreForgotten(t *testing.T) {
-	clock, q := clockedQueue(t, QueueOptions[string]{
-		Backoff: Exponential(time.Millisecond, time.Second)})
-	fail := func(item string, delay time.Duration) {
-		t.Helper()
-		q.AddRateLimited(item)
-		clock.Advance(delay - time.Microsecond)
-		wantNothing(t, q)
-		clock.Advance(time.Microsecond)
-		wantNext(t, q, item)
-		q.Done(item)
-	}
-	fail("one", time.Millisecond)
-	fail("one", 2*time.Millisecond)
-	if n := q.NumRequeues("one"); n != 2 {
-		t.Fatal(n)
-	}
-	fail("two", time.Millisecond)
-	fail("two", 2*time.Millisecond)
-	q.Forget("one")
-	if n := q.NumRequeues("one"); n != 0 {
-		t.Fatal(n)
-	}
-	fail("one", time.Millisecond)
-	must(t, q.Err())
 }
 
 func TestAClockOutlivesItsStores(t *testing.T) {

@@ -3,7 +3,6 @@
 package wq
 
 import (
-	"context"
 	"testing"
 	"time"
 )
@@ -32,27 +31,6 @@ func TestAClosedQueueOpensAgainWithItsItems(t *testing.T) {
 	if len(store.queues) != 1 {
 		t.Fatalf("the store watches %d queues", len(store.queues))
 	}
-}
-
-func TestClosingAQueueEndsItsGets(t *testing.T) {
-	store := memoryStore(t)
-	plain := openQueue(t, store, QueueOptions[string]{})
-	sharded, err := OpenQueue(store, "sharded", QueueOptions[string]{Shards: 2})
-	must(t, err)
-	w, err := sharded.Join()
-	must(t, err)
-	ended := make(chan error, 2)
-	go func() { ended <- second(plain.GetContext(context.Background())) }()
-	go func() { ended <- second(w.GetContext(context.Background())) }()
-	eventually(t, "both wait", func() bool {
-		return plain.backend.waitingGets() == 1 && w.source.waitingGets() == 1
-	})
-	for _, q := range []*Queue[string]{plain, sharded} {
-		must(t, q.Close())
-		wantCode(t, within(t, ended), ShuttingDown)
-		wantCode(t, second(q.AddWith("a", AddOptions{})), ShuttingDown)
-	}
-	must(t, w.Leave())
 }
 
 func TestAQueueIsClosedWithItsStore(t *testing.T) {

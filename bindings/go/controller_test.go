@@ -39,31 +39,6 @@ func TestNewPriorityQueueFitsNewQueue(t *testing.T) {
 	}
 }
 
-// controller-runtime passes a limiter of this process; a restart must not begin all backoffs again.
-func TestTheBackoffOfAControllersQueueSurvivesARestart(t *testing.T) {
-	dir := t.TempDir() + "/store"
-	clock := NewManualClock(time.Unix(1_700_000_000, 0))
-	for failures := 0; failures < 11; failures++ {
-		store, err := Open(dir, StoreOptions{CreateIfMissing: true, Clock: clock})
-		must(t, err)
-		q := NewPriorityQueueFunc[addOpts, typedRateLimiter[request],
-			*PriorityQueue[request, addOpts]](store, QueueOptions[request]{})("pods", noWait{})
-		pod := request{namespacedName{"default", "pod"}}
-		q.AddRateLimited(pod)
-		delay := 5 * time.Millisecond << failures
-		clock.Advance(delay - time.Microsecond)
-		if n := q.Len(); n != 0 {
-			t.Fatalf("failure %d waits less than %v", failures+1, delay)
-		}
-		clock.Advance(time.Microsecond)
-		if n := q.Len(); n != 1 {
-			t.Fatalf("failure %d waits longer than %v", failures+1, delay)
-		}
-		must(t, q.Remove(pod))
-		must(t, store.Close())
-	}
-}
-
 func TestAControllersQueueStopsOnShutDown(t *testing.T) {
 	q := NewPriorityQueue[addOpts](memoryStore(t), "q", QueueOptions[string]{})
 	q.Add("a")
@@ -78,17 +53,6 @@ func TestAControllersQueueStopsOnShutDown(t *testing.T) {
 	q.Done("a")
 	must(t, q.Err())
 	wantLen(t, q.Queue, 1)
-}
-
-func TestWithoutStopOnShutDownTheQueuedItemsAreHandedOut(t *testing.T) {
-	for _, stops := range []bool{false, true} {
-		q := openQueue(t, memoryStore(t), QueueOptions[string]{StopOnShutDown: stops})
-		q.Add("a")
-		q.ShutDown()
-		if _, shutdown := q.Get(); shutdown != stops {
-			t.Fatalf("StopOnShutDown %v: shutdown is %v", stops, shutdown)
-		}
-	}
 }
 
 func TestAControllerMayHaveAnyName(t *testing.T) {

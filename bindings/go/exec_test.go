@@ -4,6 +4,7 @@ package wq
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"strings"
@@ -18,6 +19,17 @@ const execStore = "WQ_GO_EXEC_STORE"
 
 // execRun says how often that child has replaced itself.
 const execRun = "WQ_GO_EXEC_RUN"
+
+func TestMain(m *testing.M) {
+	if dir := os.Getenv(execStore); dir != "" {
+		if err := execChild(dir); err != nil {
+			fmt.Println("failed:", err)
+			os.Exit(1)
+		}
+		return
+	}
+	os.Exit(m.Run())
+}
 
 // execChild adds a key, and replaces its process once by the same program, with the store open.
 func execChild(dir string) error {

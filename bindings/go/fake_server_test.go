@@ -156,25 +156,15 @@ func (f *fakeServer) answer(method string, decode func(any)) (any, *fakeError) {
 			return nil, missing(m.Queue)
 		}
 		return q.addAll(f, m), nil
-	case "Queue/Counts":
+	case "Queue/Counts": // Only whether the queue exists.
 		var m remote.QueueRequest
 		decode(&m)
 		f.mu.Lock()
 		defer f.mu.Unlock()
-		q := f.queue(m.Queue, false)
-		if q == nil {
+		if f.queue(m.Queue, false) == nil {
 			return nil, missing(m.Queue)
 		}
-		return remote.QueueCounts{
-			Queued: remote.Uint64(len(q.queued)), Processing: remote.Uint64(len(q.held)),
-			Delayed: remote.Uint64(len(q.delays)), Quarantined: remote.Uint64(len(q.bad)),
-			Dones: remote.Uint64(q.dones)}, nil
-	case "Browse/Search":
-		var m remote.SearchRequest
-		decode(&m)
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		return f.queues[m.Queue].search(m), nil
+		return remote.QueueCounts{}, nil
 	case "Admin/Change":
 		var m remote.ChangeRequest
 		decode(&m)
@@ -195,20 +185,6 @@ func (f *fakeServer) answer(method string, decode func(any)) (any, *fakeError) {
 		}
 		sort.Slice(names, func(i, j int) bool { return names[i]["name"] < names[j]["name"] })
 		return map[string]any{"uuid": f.uuid, "queues": names}, nil
-	case "Admin/DeleteQueue":
-		var m remote.QueueRequest
-		decode(&m)
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		for id, s := range f.sessions {
-			if s.queue == f.queues[m.Queue] {
-				delete(f.sessions, id)
-				s.say(remote.WorkResponse{Error: &remote.MessageError{
-					Code: "NotFound", Message: "the queue was deleted"}})
-			}
-		}
-		delete(f.queues, m.Queue)
-		return remote.Empty{}, nil
 	case "Work/Send":
 		var m remote.SendRequest
 		decode(&m)
@@ -305,50 +281,13 @@ func (q *fakeQueue) delay(f *fakeServer, key string, d time.Duration) {
 	})
 }
 
-func (q *fakeQueue) search(m remote.SearchRequest) any {
-	keys := []map[string]any{}
-	if m.Filter.States[0] == "KEY_STATE_QUARANTINED" {
-		for key, why := range q.bad {
-			keys = append(keys, map[string]any{"key": []byte(key), "last_error": why,
-				"failures": fmt.Sprint(q.failures[key])})
-		}
-	} else {
-		for _, key := range q.queued {
-			keys = append(keys, map[string]any{"key": []byte(key), "lane": q.lanes[key]})
-		}
-	}
-	return map[string]any{"keys": keys}
-}
-
+// change finds none of the keys.
 func (q *fakeQueue) change(m remote.ChangeRequest) any {
-	done, absent := 0, []string{}
-	for i, k := range m.Keys {
-		key, applies := string(k), false
-		switch m.Kind {
-		case "FORGET":
-			_, applies = q.failures[key]
-			delete(q.failures, key)
-		case "CANCEL_DELAY":
-			if applies = q.delays[key] != nil; applies {
-				q.delays[key].Stop()
-				delete(q.delays, key)
-			}
-		case "REMOVE":
-			applies = q.dirty[key]
-			delete(q.dirty, key)
-			for j, queued := range q.queued {
-				if queued == key {
-					q.queued, applies = append(q.queued[:j:j], q.queued[j+1:]...), true
-				}
-			}
-		}
-		if applies {
-			done++
-		} else {
-			absent = append(absent, fmt.Sprint(i))
-		}
+	absent := make([]string, len(m.Keys))
+	for i := range absent {
+		absent[i] = fmt.Sprint(i)
 	}
-	return map[string]any{"done": fmt.Sprint(done), "absent": absent}
+	return map[string]any{"done": "0", "absent": absent}
 }
 
 // assign assigns queued keys to workers. REQUIRES: mu.

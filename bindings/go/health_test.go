@@ -69,37 +69,6 @@ func TestAFullDiskIsReportedAndTheStoreRecovers(t *testing.T) {
 	must(t, store.Close())
 }
 
-func TestTheProcessLogKeepsAnAddThatTheFullDiskRefuses(t *testing.T) {
-	signal.Ignore(syscall.SIGXFSZ)
-	defer signal.Reset(syscall.SIGXFSZ)
-	var before syscall.Rlimit
-	must(t, syscall.Getrlimit(syscall.RLIMIT_FSIZE, &before))
-	defer limitFiles(t, before)
-
-	dir := t.TempDir() + "/store"
-	reported := make(chan error, 2)
-	store, err := Open(dir, StoreOptions{
-		CreateIfMissing:    true,
-		RecoveryBackoffMin: time.Hour, RecoveryBackoffMax: time.Hour,
-		OnHealth: func(err error) { reported <- err }})
-	must(t, err)
-	must(t, store.ProcessLogStatus())
-	q := openQueue(t, store, QueueOptions[string]{})
-
-	limitFiles(t, syscall.Rlimit{Cur: 0, Max: before.Max})
-	q.Add("a")
-	must(t, q.Err())
-	wantCode(t, within(t, reported), NotDurable) // The write to the database failed.
-	wantCode(t, store.Health(), NotDurable)
-
-	limitFiles(t, before)
-	must(t, store.Recover())
-	must(t, store.Close())
-	store = diskStore(t, dir)
-	wantLen(t, openQueue(t, store, QueueOptions[string]{}), 1)
-	must(t, store.Close())
-}
-
 func TestTheProcessLogIsAnOption(t *testing.T) {
 	dir := t.TempDir() + "/store"
 	for _, c := range []struct {

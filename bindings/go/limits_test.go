@@ -32,35 +32,6 @@ func TestOptionsLimitGroupsAndTheQueue(t *testing.T) {
 	wantNext(t, q, "a2")
 }
 
-func TestARateHoldsAGroupBack(t *testing.T) {
-	q := openQueue(t, memoryStore(t), QueueOptions[string]{GroupOf: byLetter,
-		GroupLimits: GroupLimits{PerSecond: 0.001, Burst: 2}})
-	for _, item := range []string{"a1", "a2", "a3", "b"} {
-		q.Add(item)
-	}
-	for _, item := range []string{"a1", "a2", "b"} {
-		wantNext(t, q, item)
-	}
-	wantNone(t, q)
-	counts, err := q.Counts()
-	must(t, err)
-	if counts.HeldBack != 1 {
-		t.Fatalf("%+v", counts)
-	}
-}
-
-func TestFairGroupsTakeTurnsInLanes(t *testing.T) {
-	q := openQueue(t, memoryStore(t), QueueOptions[string]{GroupOf: byLetter, Order: Fair,
-		Lanes: []Lane{5}})
-	for _, item := range []string{"a1", "a2", "a3", "b1", "b2"} {
-		q.Add(item)
-	}
-	must(t, q.AddWithLane("c", 5))
-	for _, item := range []string{"c", "a1", "b1", "a2", "b2", "a3"} {
-		wantNext(t, q, item)
-	}
-}
-
 func TestBadLimitsAreRefused(t *testing.T) {
 	store := memoryStore(t)
 	for _, bad := range []GroupLimits{{MaxProcessing: -1}, {PerSecond: -1}, {Burst: -1},

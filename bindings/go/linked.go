@@ -10,16 +10,18 @@ import (
 	"context"
 	"runtime"
 	"time"
+
+	"example.org/wq/internal/remote"
 )
 
 // linkedQueue is a queue of a store that this process owns.
 type linkedQueue struct {
 	store      *Store
 	handle     C.wq_queue
-	waits      bool // Adds are joined: see addBatcher.
+	waits      bool // An Add waits for the disk, so Adds are joined.
 	readiness  *readiness
 	dispatcher *dispatcher
-	addBatcher addBatcher
+	adds       remote.JoinedAdds
 }
 
 func (s *Store) failureLogger() Logger { return s.logger }
@@ -76,9 +78,28 @@ func (q *linkedQueue) close() error {
 
 func (q *linkedQueue) add(key string) error {
 	if q.waits {
-		return q.addBatcher.add(q.handle, key)
+		return q.adds.Add(key, q.addJoined)
 	}
 	return errorOf(C.wqgo_add(q.handle, key))
+}
+
+// addJoined makes the Adds of goroutines that wait, in one call.
+func (q *linkedQueue) addJoined(keys []string) []error {
+	errs := make([]error, len(keys))
+	if len(keys) == 1 {
+		errs[0] = errorOf(C.wqgo_add(q.handle, keys[0]))
+		return errs
+	}
+	list := newKeyList(keys)
+	defer keyLists.Put(list)
+	batch, refused := list.add(q.handle, AddOptions{}, "")
+	for i := range errs {
+		errs[i] = errorOf(batch.result)
+	}
+	for _, r := range refused { // A call of its own returns the error with its message.
+		errs[r.index] = errorOf(C.wqgo_add(q.handle, keys[r.index]))
+	}
+	return errs
 }
 
 func (q *linkedQueue) addWith(key string, call addCall) (Outcome, error) {

@@ -79,29 +79,10 @@ func (r *Replication) toC(a *arena) (*C.wq_replication, error) {
 	return out, nil
 }
 
-// ReplicatedLog is a log by which the replicas of a store follow its owner: Replication.Log.
-type ReplicatedLog struct{ c *C.wq_replicated_log }
-
-// Close frees the log. It may be called while stores use the log, and once.
-func (l *ReplicatedLog) Close() { C.wq_replicated_log_free(l.c) }
-
-// NewMemoryLog returns a log in this process's memory, for tests: it survives the stores that use
-// it.
-func NewMemoryLog() (*ReplicatedLog, error) {
-	var c *C.wq_replicated_log
-	if err := call(func(e *C.wq_error) C.wq_code { return C.wq_memory_log_new(&c, e) }); err != nil {
-		return nil, err
-	}
-	return &ReplicatedLog{c}, nil
-}
-
-// openLog returns Log, or opens that of etcd; nil if the store is not replicated.
-func (r *Replication) openLog() (*ReplicatedLog, error) {
+// openLog opens the log in etcd, which the caller frees; nil if the store is not replicated.
+func (r *Replication) openLog() (*C.wq_replicated_log, error) {
 	if r == nil {
 		return nil, nil
-	}
-	if r.Log != nil {
-		return r.Log, nil
 	}
 	var timeout C.uint32_t
 	err := toMilliseconds("Replication.RequestTimeout", r.RequestTimeout, &timeout)
@@ -115,7 +96,7 @@ func (r *Replication) openLog() (*ReplicatedLog, error) {
 	if code != 0 {
 		return nil, newError(Code(code), message)
 	}
-	return &ReplicatedLog{(*C.wq_replicated_log)(log)}, nil
+	return (*C.wq_replicated_log)(log), nil
 }
 
 func queueOptionsToC(o QueueOptions[string], a *arena) (*C.wq_queue_options, error) {

@@ -40,14 +40,5 @@ func (s *Store) WaitForLeadership(ctx context.Context) error { return errNoCgo }
 func (s *Store) Resign() error                               { return errNoCgo }
 func (s *Store) Replica() (ReplicaState, error)              { return ReplicaState{}, errNoCgo }
 
-// ReplicatedLog needs cgo: without it there is none.
-type ReplicatedLog struct{}
-
-// Close has no effect.
-func (l *ReplicatedLog) Close() {}
-
 // ManualClock needs cgo: without it there is none.
 type ManualClock struct{}
-
-// NewMemoryLog returns NotSupported: it needs cgo.
-func NewMemoryLog() (*ReplicatedLog, error) { return nil, errNoCgo }

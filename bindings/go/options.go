@@ -91,8 +91,6 @@ type Replication struct {
 	// OnLeadership is called at each begin and end of this process's ownership. It must call
 	// neither OpenQueue nor Close nor Resign: it wakes a goroutine that does.
 	OnLeadership func(change Leadership)
-	// Log is used instead of etcd, for tests: NewMemoryLog.
-	Log *ReplicatedLog
 }
 
 // Leadership is a begin or an end of this process's ownership of a replicated store.

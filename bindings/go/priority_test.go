@@ -320,14 +320,3 @@ func TestARequeueKeepsItsPriority(t *testing.T) {
 	q.AddWithOpts(addOpts{Priority: at(8)}, "lower")
 	wantOrder(t, q, "failing", "lower")
 }
-
-func TestDelaysHavePriorities(t *testing.T) {
-	_, q := openPriorityQueue(t)
-	q.AddWithOpts(addOpts{After: time.Millisecond, Priority: at(5)}, "a", "b")
-	q.AddAfter("c", time.Millisecond)
-	q.AddRateLimited("d")
-	eventually(t, "all are due", func() bool { return q.Len() == 4 })
-	q.AddWithOpts(addOpts{Priority: at(6)}, "first")
-	wantOrder(t, q, "first", "a", "b")
-	q.ShutDown()
-}

@@ -5,34 +5,11 @@ package wq
 import (
 	"context"
 	"errors"
-	"strings"
 	"testing"
 	"time"
 )
 
 // The calls that client-go's queue does not have.
-
-func TestLanesAreHandedOutHighestFirst(t *testing.T) {
-	q := openQueue(t, memoryStore(t), QueueOptions[string]{Order: TwoLanes})
-	must(t, q.AddWithLane("slow", SlowLane))
-	must(t, q.AddWithLane("moved", SlowLane))
-	q.Add("fast")
-	must(t, q.AddWithLane("moved", FastLane))
-	wantCode(t, q.AddWithLane("x", 7), InvalidArgument)
-	listed, err := q.List(10)
-	must(t, err)
-	if len(listed) != 3 || listed[2] != (QueuedKey{Key: "slow", Lane: SlowLane}) {
-		t.Fatalf("%+v", listed)
-	}
-	position, err := q.PositionOf("slow")
-	must(t, err)
-	if position != 2 {
-		t.Fatalf("position %d", position)
-	}
-	for _, item := range []string{"fast", "moved", "slow"} {
-		wantNext(t, q, item)
-	}
-}
 
 func TestAnItemHasTheCausesOfItsAdds(t *testing.T) {
 	const trace = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
@@ -68,21 +45,6 @@ func TestLanesOfAListAndPriorities(t *testing.T) {
 	must(t, q.AddWithLane("b", 2147483647))
 	wantNext(t, q, "b")
 	wantNext(t, q, "a")
-}
-
-func TestGroupsTakeTurns(t *testing.T) {
-	q := openQueue(t, memoryStore(t), QueueOptions[string]{
-		Order: Fair, GroupOf: func(item string) string { return strings.SplitN(item, "/", 2)[0] }})
-	result, err := q.AddBatch([]string{"a/1", "a/2", "", "b/1", "a/3", "b/1"}, AddOptions{})
-	must(t, err)
-	if result.Added != 4 || result.Deduplicated != 1 || len(result.Refused) != 1 ||
-		result.Refused[0].Index != 2 {
-		t.Fatalf("%+v", result)
-	}
-	q.Add("c/1")
-	for _, item := range []string{"a/1", "b/1", "c/1", "a/2", "a/3"} {
-		wantNext(t, q, item)
-	}
 }
 
 func TestABatchReportsItsResult(t *testing.T) {
@@ -234,23 +196,6 @@ func TestCancelling(t *testing.T) {
 	wantNext(t, q, "c")
 }
 
-func TestDeleteLeavesNothingOfAnItem(t *testing.T) {
-	q := memoryQueue(t)
-	q.Add("queued")
-	q.AddAfter("delayed", time.Hour)
-	must(t, q.Quarantine("quarantined", nil))
-	for _, item := range []string{"queued", "delayed", "quarantined"} {
-		must(t, q.Delete(item))
-		wantCode(t, q.Delete(item), NotFound)
-	}
-	q.Add("held")
-	wantNext(t, q, "held")
-	q.Add("held")
-	must(t, q.Delete("held")) // Cancels the Add since Get.
-	must(t, q.Finish("held"))
-	wantCode(t, q.Delete("held"), NotFound)
-}
-
 func TestCursorsAreKept(t *testing.T) {
 	q := memoryQueue(t)
 	must(t, q.SetCursor("watch", "17\x00\xff"))
@@ -302,33 +247,4 @@ func TestDrainEndsWithItsContext(t *testing.T) {
 	}
 	q.Done("a")
 	must(t, q.Drain(context.Background()))
-}
-
-func TestStopLeavesWhatIsQueued(t *testing.T) {
-	q := memoryQueue(t)
-	q.Add("a")
-	must(t, q.Stop())
-	wantShutDown(t, q)
-	wantLen(t, q, 1)
-	must(t, q.Err())
-}
-
-func TestItemsOfAnyBytesAreKept(t *testing.T) {
-	q := memoryQueue(t)
-	ugly := []string{"\x00", "a\x00b", "\xff\xfe", "a\nb", "\u202e", " ", strings.Repeat("x", 4096)}
-	result, err := q.AddBatch(ugly[:3], AddOptions{})
-	must(t, err)
-	if result.Added != 3 {
-		t.Fatalf("%+v", result)
-	}
-	for _, item := range ugly[3:] {
-		q.Add(item)
-	}
-	must(t, q.Err())
-	for _, item := range ugly {
-		wantNext(t, q, item)
-		must(t, q.Finish(item))
-	}
-	q.Add(strings.Repeat("x", 4097))
-	wantCode(t, q.Err(), InvalidArgument)
 }

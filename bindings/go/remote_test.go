@@ -4,11 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"os"
 	"reflect"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 )
@@ -176,23 +174,6 @@ func TestARemoteItemIsAddedAfterItsDelay(t *testing.T) {
 	})
 }
 
-func TestTheLongestDelayOfARemoteItemIsDelayed(t *testing.T) {
-	onServers(t, func(t *testing.T, p *proxy) {
-		q := openRemote(t, p.dir)
-		q.Add("a")
-		wantNext(t, q, "a")
-		q.Forget("a")
-		q.AddAfter("a", math.MaxInt64)
-		must(t, q.Finish("a"))
-		q.AddAfter("b", math.MaxInt64)
-		counts, err := q.Counts()
-		must(t, err)
-		if counts.Delayed != 2 || counts.Queued != 0 {
-			t.Fatalf("%+v", counts)
-		}
-	})
-}
-
 // Failed and delayed: the delay must not be lost when the failure replaces it in the answer.
 func TestARemoteItemThatFailsAfterADelayKeepsBoth(t *testing.T) {
 	f, dir := onFake(t)
@@ -286,57 +267,6 @@ func TestShutDownEndsTheDrainOfARemoteQueue(t *testing.T) {
 			must(t, q.Err())
 		}
 	})
-}
-
-// Each worker is a client of its own, with a stream over HTTP that lasts. All of them hold an item
-// at once, so that none was refused.
-func TestThousandRemoteWorkersHoldAnItemEach(t *testing.T) {
-	wqctl := os.Getenv("WQ_SERVE")
-	if wqctl == "" {
-		t.Skip("WQ_SERVE is not set")
-	}
-	const workers = 1000
-	dir := socketDir(t)
-	serve(t, wqctl, dir)
-	adder := openRemote(t, dir)
-	all := newHolders()
-	var holding, ended sync.WaitGroup
-	holding.Add(workers)
-	for i := 0; i < workers; i++ {
-		ended.Add(1)
-		q := openRemote(t, dir)
-		go func() {
-			defer ended.Done()
-			item, shutdown := q.Get()
-			if shutdown {
-				t.Error("a worker was shut down")
-				holding.Done()
-				return
-			}
-			all.begin(t, item)
-			holding.Done()
-			holding.Wait()
-			q.Done(item)
-		}()
-	}
-	for i := 0; i < workers; i++ {
-		adder.Add(fmt.Sprint("item-", i))
-	}
-	ended.Wait()
-	eventually(t, "all are done", func() bool {
-		counts, err := adder.Counts()
-		return err == nil && counts.Processing == 0
-	})
-	counts, err := adder.Counts()
-	must(t, err)
-	for item, times := range all.seen {
-		if times != 1 {
-			t.Errorf("%q was handed out %d times", item, times)
-		}
-	}
-	if all.distinct() != workers || counts.Queued != 0 {
-		t.Errorf("%d items were held, %d are queued", all.distinct(), counts.Queued)
-	}
 }
 
 func TestAHeldItemIsNotHandedOutAgainBeforeDoneWhenTheConnectionBreaks(t *testing.T) {

@@ -74,9 +74,7 @@ func open(options StoreOptions,
 	if err != nil {
 		return nil, err
 	}
-	if log != nil && log != options.Replication.Log {
-		defer log.Close() // The store keeps what it needs of it.
-	}
+	defer C.wq_replicated_log_free(log) // The store keeps what it needs of it.
 	s := &Store{
 		ended:    make(chan struct{}),
 		listener: newListener(logHealth(options.Logger, options.OnHealth)),
@@ -87,7 +85,7 @@ func open(options StoreOptions,
 			s.free()
 			return nil, err
 		}
-		o.replication.log = log.c
+		o.replication.log = log
 		s.leaders.listener = listenBy(logLeadership(options.Logger, s.leaders.notify, r.OnLeadership))
 		s.leaders.listener.installLeadership(o.replication)
 	}

@@ -4,7 +4,6 @@ package wq
 
 import (
 	"errors"
-	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -42,23 +41,6 @@ func TestAddWhileProcessingIsHandedOutAfterDone(t *testing.T) {
 	wantNext(t, q, "a")
 	q.Done("a")
 	wantLen(t, q, 0)
-}
-
-func TestLenDoesNotCountWhatIsHeldOrDelayed(t *testing.T) {
-	q := memoryQueue(t)
-	q.Add("a")
-	q.Add("b")
-	q.AddAfter("c", time.Hour)
-	wantLen(t, q, 2)
-	wantNext(t, q, "a")
-	wantLen(t, q, 1)
-	q.Done("a")
-	wantLen(t, q, 1)
-	counts, err := q.Counts()
-	must(t, err)
-	if counts.Queued != 1 || counts.Delayed != 1 || counts.Processing != 0 || counts.Dones != 1 {
-		t.Fatalf("%+v", counts)
-	}
 }
 
 func TestErrReportsDoneOfAnItemThatIsNotHeld(t *testing.T) {
@@ -135,74 +117,6 @@ func TestShutDownWithDrainWaitsForDone(t *testing.T) {
 	must(t, q.Err())
 }
 
-func TestShutDownWithDrainHandsOutWhatWasAddedAgain(t *testing.T) {
-	q := memoryQueue(t)
-	q.Add("a")
-	wantNext(t, q, "a")
-	q.Add("a")
-	drained := drain(t, q)
-	q.Done("a")
-	wantNext(t, q, "a")
-	q.Done("a")
-	within(t, drained)
-	wantShutDown(t, q)
-}
-
-func TestShutDownEndsADrain(t *testing.T) {
-	q := memoryQueue(t)
-	q.Add("a")
-	wantNext(t, q, "a")
-	drained := drain(t, q)
-	for ended := false; !ended; { // The drain may begin after the first ShutDown.
-		q.ShutDown()
-		select {
-		case <-drained:
-			ended = true
-		case <-time.After(time.Millisecond):
-		}
-	}
-	must(t, q.Err())
-}
-
-// The queue is shut down while workers add each item again that they hold.
-func TestItemsAreAddedAgainUntilTheShutDown(t *testing.T) {
-	for name, shutDown := range map[string]func(*Queue[int]){
-		"ShutDown": (*Queue[int]).ShutDown, "ShutDownWithDrain": (*Queue[int]).ShutDownWithDrain,
-	} {
-		q, err := OpenQueue(memoryStore(t), name, QueueOptions[int]{})
-		must(t, err)
-		var adding, working sync.WaitGroup
-		for i := 0; i < 50; i++ {
-			adding.Add(1)
-			go func(i int) {
-				defer adding.Done()
-				q.Add(i)
-			}(i)
-		}
-		for i := 0; i < 10; i++ {
-			working.Add(1)
-			go func() {
-				defer working.Done()
-				seen := map[int]bool{}
-				for item, shutdown := q.Get(); !shutdown; item, shutdown = q.Get() {
-					if !seen[item] {
-						seen[item] = true
-						q.Add(item)
-					}
-					q.Done(item)
-				}
-			}()
-		}
-		adding.Wait()
-		shutDown(q)
-		q.Add(-1)
-		working.Wait()
-		if n := q.Len(); n != 0 {
-			t.Errorf("%s: %d items are left", name, n)
-		}
-	}
-}
-
 func TestAddAfterIsNeverEarly(t *testing.T) {
 	q := memoryQueue(t)
 	const delay = 30 * time.Millisecond
@@ -220,33 +134,6 @@ func TestAddAfterNothingIsAdd(t *testing.T) {
 	q.AddAfter("b", -time.Hour)
 	wantNext(t, q, "a")
 	wantNext(t, q, "b")
-}
-
-func TestOfTwoDelaysTheEarlierWins(t *testing.T) {
-	clock, q := clockedQueue(t, QueueOptions[string]{})
-	q.AddAfter("a", time.Hour)
-	q.AddAfter("b", 20*time.Millisecond)
-	q.AddAfter("a", 10*time.Millisecond)
-	q.AddAfter("b", time.Hour)
-	clock.Advance(20 * time.Millisecond)
-	wantNext(t, q, "a")
-	wantNext(t, q, "b")
-	counts, err := q.Counts()
-	must(t, err)
-	if counts.Delayed != 0 {
-		t.Fatalf("%+v", counts)
-	}
-}
-
-func TestDelayedItemsAreHandedOutInTheOrderOfTheirEnds(t *testing.T) {
-	clock, q := clockedQueue(t, QueueOptions[string]{})
-	for i := 9; i >= 0; i-- {
-		q.AddAfter(strconv.Itoa(i), time.Duration(i)*5*time.Millisecond)
-	}
-	clock.Advance(time.Second)
-	for i := 0; i < 10; i++ {
-		wantNext(t, q, strconv.Itoa(i))
-	}
 }
 
 // limiter is a caller's own limiter: the delay of an item's n-th failure.
@@ -296,71 +183,6 @@ func TestAddRateLimitedAsksTheCallersLimiter(t *testing.T) {
 		t.Fatalf("%d and %d requeues", n, own)
 	}
 	q.Done("a")
-}
-
-func TestBackoffWaitsLongerEachTime(t *testing.T) {
-	q := openQueue(t, memoryStore(t), QueueOptions[string]{
-		Backoff: MaxWait(MaxOf(Exponential(10*time.Millisecond, time.Hour), Bucket(1000, 10)),
-			40*time.Millisecond)})
-	for i, least := range []time.Duration{10, 20, 40, 40} {
-		start := time.Now()
-		q.AddRateLimited("a")
-		wantNext(t, q, "a")
-		if waited := time.Since(start); waited < least*time.Millisecond {
-			t.Fatalf("failure %d: it was handed out after %v", i+1, waited)
-		}
-		q.Done("a")
-	}
-	if n := q.NumRequeues("a"); n != 4 {
-		t.Fatalf("%d requeues", n)
-	}
-}
-
-func TestProducersAndConsumersMeet(t *testing.T) {
-	q := memoryQueue(t)
-	const producers, consumers, each = 8, 8, 200
-	var mu sync.Mutex
-	held, seen := map[string]bool{}, map[string]int{}
-	var adding, working sync.WaitGroup
-	for p := 0; p < producers; p++ {
-		adding.Add(1)
-		go func(p int) {
-			defer adding.Done()
-			for i := 0; i < each; i++ {
-				q.Add(strconv.Itoa(p%4) + "/" + strconv.Itoa(i)) // Two producers add the same.
-			}
-		}(p)
-	}
-	for c := 0; c < consumers; c++ {
-		working.Add(1)
-		go func() {
-			defer working.Done()
-			for {
-				item, shutdown := q.Get()
-				if shutdown {
-					return
-				}
-				mu.Lock()
-				if held[item] {
-					t.Errorf("two workers hold %q", item)
-				}
-				held[item] = true
-				seen[item]++
-				mu.Unlock()
-				mu.Lock()
-				held[item] = false
-				mu.Unlock()
-				q.Done(item)
-			}
-		}()
-	}
-	adding.Wait()
-	q.ShutDownWithDrain()
-	working.Wait()
-	if len(seen) != producers/2*each {
-		t.Fatalf("%d items were handed out, want %d", len(seen), producers/2*each)
-	}
-	must(t, q.Err())
 }
 
 func TestErrorsAreSentToTheChannel(t *testing.T) {
