@@ -49,7 +49,6 @@ func (s *Store) openQueue(name string, request openRequest) (backend, error) {
 	q.dispatcher = q.readiness.dispatcher(
 		C.wqgo_source{queue: q.handle, has_lanes: toInt(request.options.Order == Priorities)})
 	s.watch(q.readiness)
-	s.reporter.begin(name)
 	return q, nil
 }
 

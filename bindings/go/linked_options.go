@@ -34,7 +34,7 @@ func (o StoreOptions) toC() (C.wq_store_options, error) {
 	out.size = C.sizeof_wq_store_options
 	out.create_if_missing = toInt(o.CreateIfMissing)
 	out.error_if_exists = toInt(o.ErrorIfExists)
-	out.metrics = toInt(o.Metrics || o.MetricsProvider != nil)
+	out.metrics = toInt(o.Metrics)
 	out.max_wal_bytes = C.uint64_t(o.MaxWALBytes)
 	out.write_buffer_bytes = C.uint64_t(o.WriteBufferBytes)
 	out.max_batch_bytes = C.uint64_t(o.MaxBatchBytes)

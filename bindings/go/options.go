@@ -54,12 +54,9 @@ type StoreOptions struct {
 	// recovered, with nil. The next attempt waits until it returns. It must call neither Close nor
 	// Recover.
 	OnHealth func(err error)
-	Metrics  bool // Measures what Store.WriteMetrics writes.
-	// MetricsProvider receives the metrics of every queue, under the queue's name, within about
-	// half a second. It implies Metrics. A provider of client-go: ProviderOf.
-	MetricsProvider MetricsProvider
-	Logger          Logger       // Logs failures that no call returns. Nil: they are not logged.
-	Clock           *ManualClock // For tests. Nil: the machine's clocks.
+	Metrics  bool         // Measures what Store.WriteMetrics writes.
+	Logger   Logger       // Logs failures that no call returns. Nil: they are not logged.
+	Clock    *ManualClock // For tests. Nil: the machine's clocks.
 	// Replication makes the store one of several replicas. Nil: it is on this machine only.
 	Replication *Replication
 }

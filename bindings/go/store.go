@@ -17,7 +17,6 @@ type Store struct {
 	handle   C.wq_store
 	listener listener
 	leaders  leaders
-	reporter *reporter     // Nil: no MetricsProvider.
 	logger   Logger        // May be nil.
 	clock    *storeClock   // Nil: the machine's clocks.
 	ended    chan struct{} // Closed when the store is.
@@ -78,7 +77,7 @@ func open(options StoreOptions,
 	s := &Store{
 		ended:    make(chan struct{}),
 		listener: newListener(logHealth(options.Logger, options.OnHealth)),
-		reporter: newReporter(options.MetricsProvider), logger: options.Logger}
+		logger:   options.Logger}
 	s.listener.install(&o)
 	if r := options.Replication; r != nil {
 		if o.replication, err = r.toC(&a); err != nil {
@@ -99,9 +98,6 @@ func open(options StoreOptions,
 		return nil, err
 	}
 	s.clock.opened(s.handle)
-	if s.reporter != nil {
-		go s.reportMetrics()
-	}
 	return s, nil
 }
 
@@ -121,7 +117,6 @@ func (s *Store) Close() error {
 	}
 	s.closed, s.closedWith = true, err
 	close(s.ended)
-	s.report() // With what was counted until the close.
 	C.wq_store_free(s.handle, nil)
 	s.free()
 	for _, r := range s.queues {

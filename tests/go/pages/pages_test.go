@@ -25,10 +25,8 @@ var (
 	_ = controller.Options{NewQueue: wq.NewQueueFunc[reconcile.Request,
 		workqueue.TypedRateLimiter[reconcile.Request],
 		workqueue.TypedRateLimitingInterface[reconcile.Request]](nil)}
-	_ = func(provider workqueue.MetricsProvider, mgr manager.Manager) wq.StoreOptions {
-		return wq.StoreOptions{Logger: mgr.GetLogger().WithName("wq"),
-			MetricsProvider: wq.ProviderOf[workqueue.GaugeMetric, workqueue.CounterMetric,
-				workqueue.HistogramMetric, workqueue.SettableGaugeMetric](provider)}
+	_ = func(mgr manager.Manager) wq.StoreOptions {
+		return wq.StoreOptions{Logger: mgr.GetLogger().WithName("wq")}
 	}
 	_ priorityqueue.PriorityQueue[string] = (*wq.PriorityQueue[string, priorityqueue.AddOpts])(nil)
 )

@@ -22,21 +22,3 @@ type TypedRateLimitingInterface[T comparable] interface {
 	Forget(item T)
 	NumRequeues(item T) int
 }
-
-type GaugeMetric interface {
-	Inc()
-	Dec()
-}
-type SettableGaugeMetric interface{ Set(float64) }
-type CounterMetric interface{ Inc() }
-type HistogramMetric interface{ Observe(float64) }
-
-type MetricsProvider interface {
-	NewDepthMetric(name string) GaugeMetric
-	NewAddsMetric(name string) CounterMetric
-	NewLatencyMetric(name string) HistogramMetric
-	NewWorkDurationMetric(name string) HistogramMetric
-	NewUnfinishedWorkSecondsMetric(name string) SettableGaugeMetric
-	NewLongestRunningProcessorSecondsMetric(name string) SettableGaugeMetric
-	NewRetriesMetric(name string) CounterMetric
-}
