@@ -12,7 +12,6 @@
 #include "bindings/c/boundary/options.h"
 #include "bindings/c/boundary/replicated_log.h"
 #include "bindings/c/boundary/report.h"
-#include "wq/internal/memory_log.h"
 #include "wq/store.h"
 #include "wq/wq.h"
 
@@ -22,19 +21,6 @@ using wq::c::Enter;
 using wq::c::StoreObject;
 
 extern "C" {
-
-wq_code wq_memory_log_new(wq_replicated_log** log, wq_error* error) {
-  return Enter(error, [log]() -> Status {
-    if (Status s = wq::c::NotNull("log", log); !s.ok()) {
-      return s;
-    }
-    *log = nullptr;
-    auto made = std::make_unique<wq_replicated_log>();
-    made->log = wq::MakeMemoryLog();
-    *log = made.release();
-    return {};
-  });
-}
 
 void wq_replicated_log_free(wq_replicated_log* log) { delete log; }
 

@@ -8,8 +8,10 @@
 #include <utility>
 #include <vector>
 
+#include "bindings/c/boundary/replicated_log.h"
 #include "tests/c/c_fixture.h"
 #include "tests/support/environment.h"
+#include "wq/internal/memory_log.h"
 
 namespace wq::c {
 namespace {
@@ -59,7 +61,6 @@ class Changes {
 
 class ReplicationTest : public testing::Test {
  protected:
-  ReplicationTest() { EXPECT_EQ(wq_memory_log_new(&log_, &error_), WQ_OK) << error_.message; }
   ~ReplicationTest() override {
     for (const wq_store store : stores_) {
       EXPECT_EQ(wq_store_free(store, &error_), WQ_OK) << error_.message;
@@ -113,7 +114,7 @@ class ReplicationTest : public testing::Test {
   const support::ScratchDirectory dir_;
   wq_error error_{};
   wq_bytes bytes_ = WQ_NO_BYTES;
-  wq_replicated_log* log_ = nullptr;
+  wq_replicated_log* log_ = new wq_replicated_log{MakeMemoryLog()};
   std::vector<wq_store> stores_;
 };
 
@@ -177,16 +178,6 @@ TEST_F(ReplicationTest, TheNextOwnerHasWhatTheFormerOneHasAdded) {
   }
 }
 
-TEST_F(ReplicationTest, TheLogMayBeFreedWhileAStoreIsOpen) {
-  const wq_replication options = Options("only");
-  const wq_store store = Open(&options);
-  wq_replicated_log_free(std::exchange(log_, nullptr));
-  ASSERT_EQ(wq_store_wait_for_leadership(store, kPatienceUs, &error_), WQ_OK) << error_.message;
-  wq_queue queue = WQ_NO_QUEUE;
-  ASSERT_EQ(wq_store_open_queue(store, "q", nullptr, &queue, &error_), WQ_OK) << error_.message;
-  EXPECT_EQ(Add(queue, "a", WQ_REPLICATED), WQ_OK) << error_.message;
-}
-
 TEST_F(ReplicationTest, ACloseEndsTheWaitOfAFollower) {
   wq_replication options = Options("follower");
   options.never_owner = 1;
@@ -211,7 +202,6 @@ TEST_F(ReplicationTest, AStoreOnOneMachineIsItsOwner) {
 }
 
 TEST_F(ReplicationTest, MisuseIsRefused) {
-  EXPECT_EQ(wq_memory_log_new(nullptr, &error_), WQ_INVALID_ARGUMENT);
   wq_replicated_log_free(nullptr);
   wq_store store = WQ_NO_STORE;
   wq_replication options = Options("r");

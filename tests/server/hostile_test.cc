@@ -220,20 +220,6 @@ TEST_F(HostileTest, AnswersBesideTheHelloHaveResults) {
   EXPECT_EQ(worker.results()[0].error().code(), v1::CODE_NOT_PROCESSING);
 }
 
-TEST_F(HostileTest, UnknownFieldsAreIgnored) {
-  AddKeys(pods_, 1);
-  RawWorker worker(Channel());
-  v1::WorkRequest request = RawWorker::Hello(1);
-  request.GetReflection()->MutableUnknownFields(&request)->AddLengthDelimited(4711, "later");
-  ASSERT_TRUE(worker.Send(request));
-  ASSERT_TRUE(worker.ReadAssigned(1));
-  request = DoneFor({worker.assigned()[0].token()});
-  request.GetReflection()->MutableUnknownFields(&request)->AddVarint(99, 1);
-  ASSERT_TRUE(worker.Send(request));
-  ASSERT_TRUE(worker.ReadResults(1));
-  EXPECT_FALSE(worker.results()[0].has_error());
-}
-
 TEST_F(HostileTest, AStreamThatBreaksThreeTimesIsAFailureAndOneThatEndsIsNone) {
   for (const bool says_goodbye : {true, false}) {
     const std::string key = says_goodbye ? "polite" : "deadly";
@@ -271,22 +257,6 @@ TEST_F(HostileTest, AFirstMessageThatIsRefusedIsNoDeath) {
   }
   EXPECT_EQ(pods_->Counts().queued, 1U);
   EXPECT_EQ(pods_->Counts().failing, 0U);
-}
-
-TEST_F(HostileTest, OneOfManyAnswersForATokenIsAccepted) {
-  AddKeys(pods_, 1);
-  RawWorker worker(Channel());
-  ASSERT_TRUE(worker.Send(RawWorker::Hello(1)));
-  ASSERT_TRUE(worker.ReadAssigned(1));
-  const uint64_t token = worker.assigned()[0].token();
-  ASSERT_TRUE(worker.Send(DoneFor({token, token, token})));
-  ASSERT_TRUE(worker.Send(DoneFor({token})));
-  ASSERT_TRUE(worker.ReadResults(4));
-  EXPECT_FALSE(worker.results()[0].has_error());
-  for (size_t i = 1; i < 4; ++i) {
-    EXPECT_EQ(worker.results()[i].error().code(), v1::CODE_NOT_PROCESSING);
-  }
-  EXPECT_EQ(pods_->Counts().dones, 1U);
 }
 
 TEST_F(HostileTest, AnAnswerAtReplicatedOnOneMachineIsRefusedAndGivesItsKeyBack) {
@@ -441,44 +411,6 @@ TEST_F(HostileTest, AWorkerThatDoesNotReadLosesItsKeysAndItsPlace) {
   EXPECT_EQ(pods_->Counts().queued, 1000U);
 }
 
-TEST_F(HostileTest, AWorkerThatDoesNotReadLosesItsShards) {
-  Queue* nodes = nullptr;
-  ASSERT_TRUE(store_->OpenQueue("nodes", {.shards = 8, .max_key_bytes = 30'000}, &nodes).ok());
-  AddKeys(nodes, 100, std::string(29'000, 'x'));
-  RawWorker silent(Channel());
-  ASSERT_TRUE(silent.Send(RawWorker::Hello(100, "nodes", kSecondUs)));
-  ASSERT_TRUE(silent.Read());
-  // On a slow machine its keys may be lost before this looks: then it is forgotten.
-  Await("assigned", [&] { return nodes->Counts().processing == 8 || Workers() == 0; });
-  RawWorker worker(Channel());
-  ASSERT_TRUE(worker.Send(RawWorker::Hello(100, "nodes")));
-  ASSERT_TRUE(worker.ReadAssigned(8));
-}
-
-TEST_F(HostileTest, AThousandStreamsOnOneConnection) {
-  constexpr size_t kStreams = 1000;
-  const auto channel = Channel();
-  std::vector<std::unique_ptr<RawWorker>> workers;
-  for (size_t i = 0; i < kStreams; ++i) {
-    workers.push_back(std::make_unique<RawWorker>(channel));
-    ASSERT_TRUE(workers.back()->Send(RawWorker::Hello(1)));
-  }
-  for (const auto& worker : workers) {
-    ASSERT_TRUE(worker->Read());
-  }
-  AddKeys(pods_, kStreams);
-  for (const auto& worker : workers) {
-    ASSERT_TRUE(worker->ReadAssigned(1));
-  }
-  // Only now: a worker that answers may get the key of another one.
-  for (const auto& worker : workers) {
-    ASSERT_TRUE(worker->Send(DoneFor({worker->assigned()[0].token()})));
-  }
-  Await("all done", [&] { return pods_->Counts().dones == kStreams; });
-  workers.clear();
-  Await("all gone", [&] { return Workers() == 0; });
-}
-
 TEST_F(HostileTest, MoreConnectionsThanPermittedAreClosed) {
   Serve({.control_socket = true, .max_connections = 20});
   std::vector<std::unique_ptr<RawWorker>> workers;
@@ -508,53 +440,6 @@ TEST_F(HostileTest, MoreConnectionsThanPermittedAreClosed) {
 }
 
 // --- Queues and stores that change under their workers ---
-
-TEST_F(HostileTest, KeysThatAreChangedWhileAssigned) {
-  AddKeys(pods_, 6);
-  RawWorker worker(Channel());
-  ASSERT_TRUE(worker.Send(RawWorker::Hello(6)));
-  ASSERT_TRUE(worker.ReadAssigned(6));
-  std::vector<uint64_t> tokens;
-  for (const v1::Assignment& one : worker.assigned()) {
-    tokens.push_back(one.token());
-  }
-  ASSERT_TRUE(pods_->Pause().ok());
-  ASSERT_TRUE(pods_->Quarantine("key-0").ok());
-  ASSERT_TRUE(pods_->Delete("key-1").ok());
-  static_cast<void>(pods_->Remove("key-2"));
-  ASSERT_TRUE(pods_->Add("key-3").ok());
-  ASSERT_TRUE(pods_->AddAfter("key-4", std::chrono::hours(1)).ok());
-  ASSERT_TRUE(worker.Send(DoneFor(tokens)));
-  ASSERT_TRUE(worker.ReadResults(6));
-  for (const v1::AnswerResult& result : worker.results()) {
-    EXPECT_FALSE(result.has_error()) << result.error().message();
-  }
-  const QueueCounts counts = pods_->Counts();
-  EXPECT_EQ(counts.processing, 0U);
-  EXPECT_EQ(counts.queued, 1U);
-  EXPECT_EQ(counts.delayed, 1U);
-  EXPECT_EQ(counts.quarantined, 1U);
-  ASSERT_TRUE(pods_->Resume().ok());
-  ASSERT_TRUE(worker.ReadAssigned(7));
-  EXPECT_EQ(worker.assigned()[6].key(), "key-3");
-}
-
-TEST_F(HostileTest, AShutDownWithDrainWaitsForTheWorkers) {
-  AddKeys(pods_, 50);
-  std::unique_ptr<LiveWorker> worker;
-  ASSERT_TRUE(Connect()->Work("pods", {.capacity = 10}, &worker).ok());
-  std::thread works([&] {
-    AssignedKey key;
-    while (worker->Get(&key).ok()) {
-      worker->AnswerLater(key.token, WorkAnswer::Done());
-    }
-  });
-  EXPECT_TRUE(pods_->ShutDownWithDrain(support::kPatience).ok());
-  works.join();
-  AssignedKey key;
-  EXPECT_EQ(worker->Get(&key).code(), StatusCode::kShuttingDown);
-  EXPECT_EQ(pods_->Counts().dones, 50U);
-}
 
 TEST_F(HostileTest, AnswersWithLongErrorsGoInSeveralMessages) {
   constexpr size_t kKeys = 9000;  // Of 1 KiB of error each: more than a message may have.
@@ -707,37 +592,6 @@ TEST_F(LoadTest, TheServerIsClosedAndServesAgain) {
   AwaitAnswers(50);
   server_->Close();
   EndLoad();
-}
-
-TEST_F(LoadTest, TheStoreIsClosedUnderItsServer) {
-  StartLoad();
-  AwaitAnswers(100);
-  static_cast<void>(store_->Close());
-  stopping_ = true;
-  server_.reset();
-  EndLoad();
-}
-
-TEST_F(HostileTest, MoreWorkersThanShardsAndWorkersThatLeave) {
-  Queue* nodes = nullptr;
-  ASSERT_TRUE(store_->OpenQueue("nodes", {.shards = 3}, &nodes).ok());
-  const auto channel = Channel();
-  std::vector<std::unique_ptr<RawWorker>> workers;
-  for (int i = 0; i < 8; ++i) {
-    workers.push_back(std::make_unique<RawWorker>(channel));
-    ASSERT_TRUE(workers.back()->Send(RawWorker::Hello(100, "nodes")));
-    ASSERT_TRUE(workers.back()->Read());
-  }
-  AddKeys(nodes, 60);
-  while (workers.size() > 1) {
-    workers.erase(workers.begin());  // With the keys of its shards.
-  }
-  for (size_t done = 0; done < 60; ++done) {
-    ASSERT_TRUE(workers[0]->ReadAssigned(done + 1));
-    EXPECT_LE(nodes->Counts().processing, 3U);
-    ASSERT_TRUE(workers[0]->Send(DoneFor({workers[0]->assigned()[done].token()})));
-  }
-  Await("all done", [&] { return nodes->Counts().dones == 60; });
 }
 
 }  // namespace

@@ -98,7 +98,7 @@ typedef struct wq_leadership {
 // How a store is replicated: see Replication in wq/options.h, and docs/replication.md.
 typedef struct wq_replication {
   size_t size;
-  wq_replicated_log* log;     // wq_etcd_log_open (wq/c/etcd.h), or wq_memory_log_new.
+  wq_replicated_log* log;     // wq_etcd_log_open (wq/c/etcd.h).
   const char* name;           // Of this replica: 1 to 64 of [A-Za-z0-9._-].
   uint32_t lease_ms;          // 0: 5000. Whole seconds, at least 2000.
   uint32_t lease_margin_ms;   // 0: 500.

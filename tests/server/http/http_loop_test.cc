@@ -280,13 +280,6 @@ TEST_F(HttpLoopTest, ByteAfterByteDoesNotProlongARequest) {
   EXPECT_TRUE(IsClosed(slow));
 }
 
-TEST_F(HttpLoopTest, ANewcomerHasNoIdleTime) {
-  Open(milliseconds(2000), {});
-  const FileDescriptor health = Connect(kHealth);
-  EXPECT_THAT(ReadUntil(health, "ok"), StartsWith("HTTP/1.1 200"));
-  EXPECT_TRUE(IsClosed(health));
-}
-
 TEST_F(HttpLoopTest, AClientThatDoesNotReadItsAnswerIsClosed) {
   Open(milliseconds(2000), {});
   const FileDescriptor fd = Connect("GET /large HTTP/1.1\r\n\r\n");

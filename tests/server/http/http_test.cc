@@ -63,21 +63,6 @@ TEST_F(HttpTest, AConnectionStaysOpenForFurtherRequests) {
   EXPECT_EQ(client.Ask(kGetHello).status, 200);
 }
 
-TEST_F(HttpTest, RequestsMayArriveTogether) {
-  HttpClient client(*http_);
-  client.Send(std::string(kGetHello) + HttpClient::PostOf("/echo", "a") +
-              HttpClient::PostOf("/echo", "b") + kGetHello);
-  EXPECT_EQ(client.Reply().body, "hello");
-  EXPECT_EQ(client.Reply().body, "|a");
-  EXPECT_EQ(client.Reply().body, "|b");
-  EXPECT_EQ(client.Reply().body, "hello");
-}
-
-TEST_F(HttpTest, AHandlerGetsTheAuthorization) {
-  HttpClient client(*http_);
-  EXPECT_EQ(client.Post("/echo", "x", "Authorization: Bearer t\r\n").body, "Bearer t|x");
-}
-
 TEST_F(HttpTest, TheConnectionEndsWhereTheNextRequestCannotBeFound) {
   const std::string body = "GET /hello HTTP/1.1\r\n\r\n";
   for (const std::string& request :
@@ -107,15 +92,6 @@ TEST_F(HttpTest, AClientThatEndsItsSideGetsItsAnswerAndNoMore) {
   client.EndSending();
   EXPECT_EQ(client.Reply().body, "hello");
   EXPECT_EQ(client.Reply().status, 0);
-}
-
-TEST_F(HttpTest, AnIdleConnectionIsClosedAfterItsTimeout) {
-  Http::Options options = HttpTestOptions();
-  options.idle_timeout = milliseconds(50);
-  Make(options);
-  HttpClient client(*http_);
-  EXPECT_EQ(client.Ask(kGetHello).status, 200);
-  EXPECT_EQ(client.ReadToEnd(), "");
 }
 
 TEST_F(HttpTest, EachRequestHasItsOwnTimeout) {
@@ -190,18 +166,6 @@ TEST_F(HttpTest, RefusalsHaveTheFormOfTheirServer) {
   EXPECT_EQ(another.Ask("nonsense\r\n\r\n").body, "<no valid HTTP request>");
   HttpClient longer(*http_);
   EXPECT_EQ(longer.Post("/echo", std::string(100'001, 'x')).body, "<the request is too long>");
-}
-
-TEST_F(HttpTest, LongHeadersAndPathsDoNoHarm) {
-  for (const std::string& request :
-       {"GET /hello HTTP/1.1\r\nRange: bytes=" + std::string(8'000, '1') + "-\r\n\r\n",
-        "GET /hello HTTP/1.1\r\nRange: bytes=" + std::string(4'000, ',') + "\r\n\r\n",
-        "GET /" + std::string(8'000, 'x') + " HTTP/1.1\r\n\r\n",
-        "GET /%" + std::string(8'000, 'f') + " HTTP/1.1\r\n\r\n",
-        "GET /hello?" + std::string(4'000, '&') + " HTTP/1.1\r\n\r\n"}) {
-    HttpClient client(*http_);
-    EXPECT_NE(client.Ask(request).status, 0) << request.substr(0, 50);
-  }
 }
 
 // --- Streams ---
@@ -312,11 +276,6 @@ TEST_F(HttpStreamTest, AClientThatDoesNotReadBoundsWhatIsWritten) {
   client.Join();
   EXPECT_GT(lines_.written, 0U);
   EXPECT_LT(lines_.written, 1'000'000U);  // A socket holds far less.
-}
-
-TEST_F(HttpStreamTest, AStreamNeedsHttp11) {
-  HttpClient client(*http_);
-  EXPECT_EQ(client.Ask("GET /stream HTTP/1.0\r\n\r\n").status, 505);
 }
 
 }  // namespace

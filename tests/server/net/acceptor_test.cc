@@ -5,7 +5,6 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <poll.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -15,12 +14,7 @@
 
 #include <algorithm>
 #include <deque>
-#include <filesystem>
-#include <fstream>
-#include <map>
-#include <set>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "base/mutex.h"
@@ -34,11 +28,6 @@ using std::chrono::hours;
 using std::chrono::milliseconds;
 
 constexpr const char* kPreface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
-
-size_t OpenDescriptors() {
-  const std::filesystem::directory_iterator all("/proc/self/fd");
-  return static_cast<size_t>(std::distance(begin(all), end(all)));
-}
 
 // Changes the soft limit of descriptors until its end.
 class DescriptorLimit {
@@ -294,53 +283,6 @@ TEST_F(AcceptorTest, ANewcomerEndsAfterItsTime) {
   EXPECT_EQ(acceptor_->grpc_connections(), 2U) << "the others are older";
 }
 
-TEST_F(AcceptorTest, ThousandRoundsLeaveNoDescriptorAndNoCount) {
-  Serve({.max_grpc = 3});
-  size_t before = 0;
-  for (int i = 0; i < 1000; ++i) {
-    const ListenerKind kind = i % 2 == 0 ? ListenerKind::kControl : ListenerKind::kTcp;
-    ASSERT_EQ(Line(Connect(kind, kPreface)), "grpc\n") << i;
-    EndGrpc();
-    AwaitGrpcConnections(0);
-    if (i == 10) {
-      before = OpenDescriptors();
-    }
-  }
-  EXPECT_EQ(OpenDescriptors(), before);
-}
-
-TEST_F(AcceptorTest, AResetConnectionIsCounted) {
-  Serve();
-  const linger reset = {.l_onoff = 1, .l_linger = 0};
-  {
-    const FileDescriptor fd = Connect(ListenerKind::kTcp, kPreface);
-    ASSERT_EQ(Line(fd), "grpc\n");
-    ASSERT_EQ(setsockopt(fd.get(), SOL_SOCKET, SO_LINGER, &reset, sizeof(reset)), 0);
-  }
-  AwaitGrpcConnections(0);
-}
-
-TEST_F(AcceptorTest, TenThousandConnectionsDoNotLockOutTheControlSocket) {
-  const DescriptorLimit limit(rlim_t{1} << 20);
-  rlimit now = {};
-  getrlimit(RLIMIT_NOFILE, &now);
-  // Both ends are of this process; the server has few.
-  const size_t count = std::min<size_t>(10'000, now.rlim_cur - 600);
-  Serve({.max_grpc = 5, .max_http = 5, .io_timeout = hours(1)});
-  std::vector<FileDescriptor> flood;
-  for (size_t i = 0; i < count; ++i) {
-    const ListenerKind kind = i % 2 == 0 ? ListenerKind::kTcp : ListenerKind::kTls;
-    flood.push_back(Connect(kind, i % 3 == 0 ? "" : i % 3 == 1 ? kPreface : "GET "));
-  }
-  EXPECT_EQ(Line(Connect(ListenerKind::kControl, kPreface)), "grpc\n");
-  EXPECT_EQ(Line(Connect(ListenerKind::kControl, "GET ")), "http\n");
-  EXPECT_LE(acceptor_->grpc_connections(), 11U);
-  flood.clear();
-  EndGrpc();
-  AwaitGrpcConnections(0);
-  EXPECT_EQ(Line(Connect(ListenerKind::kTcp, kPreface)), "grpc\n");
-}
-
 TEST_F(AcceptorTest, ALowLimitOfDescriptorsLowersTheConnections) {
   DescriptorLimit limit(1024);
   ASSERT_TRUE(limit.set());
@@ -385,49 +327,6 @@ TEST_F(AcceptorTest, TcpNoticesACutNetworkByItself) {
   EXPECT_EQ(option(IPPROTO_TCP, TCP_KEEPINTVL), 10);
   EXPECT_EQ(option(IPPROTO_TCP, TCP_KEEPCNT), 3);
   EXPECT_EQ(option(IPPROTO_TCP, TCP_USER_TIMEOUT), 60'000);
-}
-
-std::set<std::string> Threads() {
-  std::set<std::string> threads;
-  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
-    threads.insert(task.path().filename());
-  }
-  return threads;
-}
-
-// How often each thread of this process, except `others`, was switched to, by its id.
-std::map<std::string, std::string> SwitchesOfThreads(const std::set<std::string>& others) {
-  std::map<std::string, std::string> switches;
-  for (const std::string& thread : Threads()) {
-    std::ifstream status("/proc/self/task/" + thread + "/status");
-    for (std::string line; std::getline(status, line);) {
-      if (line.find("ctxt_switches:") != std::string::npos && !others.contains(thread)) {
-        switches[thread] += line + "\n";
-      }
-    }
-  }
-  return switches;
-}
-
-TEST_F(AcceptorTest, IdleConnectionsWakeNoThread) {
-  std::thread([] {}).join();  // A sanitizer starts a thread of its own with the first one.
-  const std::set<std::string> others = Threads();
-  Serve();
-  std::vector<FileDescriptor> idle;
-  for (int i = 0; i < 50; ++i) {
-    idle.push_back(Connect(ListenerKind::kTcp, kPreface));
-    ASSERT_EQ(Line(idle.back()), "grpc\n");
-  }
-  idle.push_back(Connect(ListenerKind::kControl, "GET "));
-  ASSERT_EQ(Line(idle.back()), "http\n");
-  // In the first periods, threads may be about to wait.
-  bool woken = true;
-  for (int period = 0; period < 10 && woken; ++period) {
-    const auto before = SwitchesOfThreads(others);
-    poll(nullptr, 0, 500);  // Not a wait for an event: nothing may happen.
-    woken = SwitchesOfThreads(others) != before;
-  }
-  EXPECT_FALSE(woken);
 }
 
 TEST_F(AcceptorTest, AnotherUserIsRefused) {

@@ -109,14 +109,6 @@ TEST_F(PageTest, AFileThatTheBrowserHasIsNotSentAgain) {
   EXPECT_EQ(StatusOf(Get("/ui/", std::string(kHost) + "If-None-Match: \"other\"\r\n")), 200);
 }
 
-TEST_F(PageTest, HeadHasTheHeadersOnly) {
-  const std::string request = "HEAD /ui/ HTTP/1.1\r\nHost: localhost\r\n\r\n";
-  const std::string answer = Say(ConnectTcp(), request);
-  EXPECT_EQ(StatusOf(answer), 200);
-  EXPECT_EQ(BodyOf(answer), "");
-  EXPECT_EQ(HeaderOf(answer, "Content-Length"), HeaderOf(Get("/ui/"), "Content-Length"));
-}
-
 TEST_F(PageTest, NoPathLeadsOutOfTheFiles) {
   for (const char* path :
        {"/ui/../etc/passwd", "/ui/%2e%2e/%2e%2e/etc/passwd", "/ui//etc/passwd", "/ui/..%2f..%2fx",
@@ -282,12 +274,6 @@ TEST_F(PageTest, AReloadEndsTheLogIns) {
   EXPECT_EQ(StatusOf(LogIn("another")), 200);
 }
 
-TEST_F(PageTest, AGetCallsNothing) {
-  for (const char* path : {kAdd, kGetStore, "/wq.v1.Admin/Pause", "/ui/logout"}) {
-    EXPECT_EQ(StatusOf(Get(path)), 404) << path;
-  }
-}
-
 TEST_F(PageTest, OtherMachinesNeedAToken) {
   std::unique_ptr<Server> server;
   const Status s = Server::Open(
@@ -304,13 +290,6 @@ TEST_F(PageTest, OtherMachinesNeedAToken) {
   EXPECT_EQ(StatusOf(Get("/ui/", host + "Origin: http://pods.example:9464\r\n")), 200);
   EXPECT_EQ(StatusOf(Get("/ui/", host + "Origin: http://evil.example\r\n")), 403);
   EXPECT_EQ(StatusOf(Say(ConnectTcp(), PostOf(kGetStore, "{}", host))), 401);
-}
-
-TEST_F(PageTest, WithoutThePageThereIsNone) {
-  Serve({.http_address = "127.0.0.1:0"});
-  EXPECT_EQ(StatusOf(Get("/ui/")), 404);
-  EXPECT_EQ(StatusOf(Get("/ui/session")), 404);
-  EXPECT_EQ(StatusOf(PostTcp(kGetStore, "{}")), 404);
 }
 
 // --- Streams, and what they show ---
@@ -337,25 +316,6 @@ TEST_F(PageTest, AnOpenPageSeesChangesAndTheServersEnd) {
   EXPECT_THAT(ReadUntil(page.get(), "\"queued\":\"1\""), Not(HasSubstr("ENDED")));
   server_->Close();
   EXPECT_THAT(ReadAll(page.get()), Not(HasSubstr("TIMEOUT")));
-}
-
-TEST_F(PageTest, TooManyPagesLeaveRoomForHealth) {
-  ServePage({.max_http_connections = 8});
-  std::vector<FileDescriptor> pages;
-  for (int i = 0; i < 8; ++i) {
-    pages.push_back(ConnectTcp());
-    SendAll(pages.back().get(), "GET /ui/events HTTP/1.1\r\nHost: localhost\r\n\r\n", Soon());
-    EXPECT_THAT(ReadUntil(pages.back().get(), "retry"), HasSubstr("HTTP/1.1 200"));
-  }
-  FileDescriptor next = ConnectTcp();
-  SendAll(next.get(), "GET /ui/events HTTP/1.1\r\nHost: localhost\r\n\r\n", Soon());
-  EXPECT_THAT(ReadUntil(next.get(), "too many connections"), StartsWith("HTTP/1.1 503"));
-  EXPECT_EQ(StatusOf(Get("/healthz")), 200);
-  EXPECT_EQ(StatusOf(Get("/readyz")), 200);
-  pages.pop_back();
-  while (StatusOf(PostTcp(kGetStore, "{}")) == 503) {
-    // Until the server has seen its end.
-  }
 }
 
 TEST_F(PageTest, TheOverviewIsOfAllQueuesOrOfOne) {

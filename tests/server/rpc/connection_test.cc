@@ -291,16 +291,6 @@ TEST(RpcConnection, BytesThatAreNoHttp2EndTheConnectionOnly) {
   }
 }
 
-TEST(RpcConnection, AnIncompletePrefaceDoesNotHinderClose) {
-  RpcFixture f;
-  f.Open();
-  const int fd = f.ConnectFd();
-  SendBytes(fd, "PRI * HT");
-  f.server->Close(support::kPatience);
-  AwaitEnd(fd);
-  close(fd);
-}
-
 // --- Idle ---
 
 std::string FileOfTask(const std::string& task, const std::string& file) {

@@ -202,26 +202,6 @@ TEST(RpcUnary, ACallThatIsCancelledBeforeItRunsIsNotMade) {
   EXPECT_EQ(f.gate.waited(), 1);
 }
 
-TEST(RpcUnary, ManyClientsOnManyThreads) {
-  RpcFixture f;
-  f.Open({.threads = 4});
-  std::vector<std::thread> clients;
-  for (int i = 0; i < 8; ++i) {
-    clients.emplace_back([&f, i] {
-      const auto stub = f.Stub();
-      for (int j = 0; j < 200; ++j) {
-        grpc::ClientContext context;
-        v1::AddResponse response;
-        ASSERT_TRUE(stub->Add(&context, Request(i), &response).ok());
-        EXPECT_EQ(response.added(), static_cast<uint64_t>(i));
-      }
-    });
-  }
-  for (std::thread& client : clients) {
-    client.join();
-  }
-}
-
 TEST(RpcServer, OptionsAreChecked) {
   MethodTable methods;
   std::unique_ptr<RpcServer> server;
