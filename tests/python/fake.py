@@ -357,6 +357,16 @@ class FakeServer(
         fail(context, "NotDurable", "the disk is full")
 
 
+def main():
+    """Serves until stdin ends. With KEYS adds so many to the queue "pods"."""
+    server = FakeServer(sys.argv[1])
+    for number in range(int(sys.argv[2]) if len(sys.argv) > 2 else 0):
+        server.queues["pods"].add(b"key-%d" % number)
+    server.start()
+    print("serving", flush=True)
+    sys.stdin.read()
+    server.stop()
+
 
 if __name__ == "__main__":
     main()

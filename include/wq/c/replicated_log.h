@@ -6,8 +6,8 @@
 //   wq_replication replication = {.size = sizeof replication, .log = log, .name = "node-1"};
 //   wq_store_options options = {.size = sizeof options, .replication = &replication};
 //
-// A log is opened and passed to wq_store_open, and is not called. Threading: thread-safe. Lifetime: a
-// store keeps what it needs of its log, so the log may be freed while the store is open.
+// A log is opened and passed to wq_store_open, and is not called. Threading: thread-safe. Lifetime:
+// a store keeps what it needs of its log, so the log may be freed while the store is open.
 #pragma once
 
 #include "wq/c/base.h"

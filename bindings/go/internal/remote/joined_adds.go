@@ -4,8 +4,9 @@ package remote
 
 import "sync"
 
-// JoinedAdds joins concurrent Adds: those that arrive during a call wait here, without a thread, and
-// are made by the next one. So a thousand goroutines in Add cost one thread, and share one write.
+// JoinedAdds joins concurrent Adds: those that arrive during a call wait here, without a thread,
+// and are made by the next one. So a thousand goroutines in Add cost one thread, and share one
+// write.
 type JoinedAdds struct {
 	mu      sync.Mutex
 	busy    bool // A call is running.
