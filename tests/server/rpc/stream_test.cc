@@ -196,18 +196,6 @@ TEST(RpcStream, CloseEndsAStreamWhoseClientDoesNotRead) {
 
 // --- Cancellation ---
 
-TEST(RpcStream, ACancelledStreamIsClosedBeforeItsFirstMessage) {
-  RpcFixture f;
-  f.Open();
-  const auto stub = f.WorkStub();
-  grpc::ClientContext context;
-  const auto stream = stub->Work(&context);
-  f.census.AwaitOpened(1);
-  context.TryCancel();
-  f.census.AwaitClosed(1);
-  EXPECT_EQ(stream->Finish().error_code(), grpc::StatusCode::CANCELLED);
-}
-
 TEST(RpcStream, ACancelledStreamIsClosedAfterReceiveHasReturned) {
   RpcFixture f;
   f.Open();
@@ -221,17 +209,6 @@ TEST(RpcStream, ACancelledStreamIsClosedAfterReceiveHasReturned) {
   EXPECT_EQ(f.census.closed(), 0);
   f.gate.Open();
   f.census.AwaitClosed(1);
-}
-
-TEST(RpcStream, AStreamIsClosedAtItsDeadline) {
-  RpcFixture f;
-  f.Open();
-  const auto stub = f.WorkStub();
-  grpc::ClientContext context;
-  context.set_deadline(std::chrono::system_clock::now() + std::chrono::milliseconds(50));
-  const auto stream = stub->Work(&context);
-  EXPECT_EQ(stream->Finish().error_code(), grpc::StatusCode::DEADLINE_EXCEEDED);
-  f.census.AwaitClosed(f.census.opened());
 }
 
 TEST(RpcStream, AStreamIsClosedWhenItsConnectionBreaks) {
