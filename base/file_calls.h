@@ -2,8 +2,8 @@
 // process log, directories).
 //
 // Tests replace them by a disk that fails, or that loses what was not synced. RocksDB's file calls
-// go through its Env instead: see storage/rocksdb/env.h. Threading: call UseFileCalls only while no
-// store is open.
+// go through its Env instead: see storage/rocksdb/setup.h. Threading: call UseFileCalls only while
+// no store is open.
 #pragma once
 
 #include <sys/types.h>

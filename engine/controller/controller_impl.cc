@@ -1,15 +1,43 @@
 // The threads of a controller: its workers, and the one for timeouts.
 
-#include <algorithm>
-#include <exception>
-
 #include "engine/controller/controller_impl.h"
-#include "engine/controller/trace_parent.h"
+
+#include <algorithm>
+#include <cinttypes>
+#include <cstdint>
+#include <cstdio>
+#include <exception>
+#include <random>
+#include <string>
+
 #include "wq/clock.h"
 #include "wq/internal/queue_calls.h"
 
 namespace wq {
 namespace {
+
+// Not 0, which is no id.
+uint64_t RandomId() {
+  thread_local std::mt19937_64 random = [] {
+    std::random_device device;
+    std::seed_seq seed{device(), device(), device(), device()};
+    return std::mt19937_64(seed);
+  }();
+  uint64_t id = 0;
+  while (id == 0) {
+    id = random();
+  }
+  return id;
+}
+
+// The header `traceparent` of a new span in a new trace, which is sampled, with random ids:
+// https://www.w3.org/TR/trace-context/, version 00.
+std::string NewTraceParent() {
+  char text[sizeof "00-0123456789abcdef0123456789abcdef-0123456789abcdef-01"];
+  std::snprintf(text, sizeof text, "00-%016" PRIx64 "%016" PRIx64 "-%016" PRIx64 "-01", RandomId(),
+                RandomId(), RandomId());
+  return text;
+}
 
 // Whether the queue returns this because it ends: it is shut down, or another process owns its
 // store now.

@@ -1,6 +1,5 @@
-#include "wq/verify.h"
-
 #include <algorithm>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -11,7 +10,6 @@
 #include <vector>
 
 #include "base/step_progress.h"
-#include "engine/offline/repeats.h"
 #include "storage/open.h"
 #include "storage/owner.h"
 #include "storage/queue_records.h"
@@ -22,6 +20,7 @@
 #include "storage/store_directory.h"
 #include "storage/verify_files.h"
 #include "wq/keys.h"
+#include "wq/verify.h"
 
 namespace wq {
 
@@ -32,6 +31,33 @@ using storage::RowPlace;
 using storage::RowRule;
 
 namespace {
+
+// Finds repeated values among very many, in 8 bytes for each, and twice as much while it grows.
+// Values of equal hashes may differ: the caller compares those few.
+class Repeats {
+ public:
+  void Add(uint64_t hash) { hashes_.push_back(hash); }
+  void Sort() { std::sort(hashes_.begin(), hashes_.end()); }
+
+  // REQUIRES: sorted since the last Add.
+  bool Has(uint64_t hash) const { return std::binary_search(hashes_.begin(), hashes_.end(), hash); }
+
+  // The hashes that were added more than once, each once, sorted. REQUIRES: as Has.
+  std::vector<uint64_t> Take() && {
+    auto kept = hashes_.begin();
+    for (auto it = hashes_.begin(); it != hashes_.end();) {
+      const uint64_t hash = *it;
+      const auto end = std::find_if(it, hashes_.end(), [hash](uint64_t h) { return h != hash; });
+      if (end - it > 1) *kept++ = hash;
+      it = end;
+    }
+    hashes_.erase(kept, hashes_.end());
+    return std::move(hashes_);
+  }
+
+ private:
+  std::vector<uint64_t> hashes_;
+};
 
 std::string FamilyName(storage::Family family) {
   return std::string("family ") + storage::kFamilyNames[static_cast<int>(family)];

@@ -4,6 +4,10 @@
 #include <rocksdb/env.h>
 
 #include <array>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -11,14 +15,77 @@
 #include "storage/check/open_check.h"
 #include "storage/check/table_check.h"
 #include "storage/directory/steady_view.h"
-#include "storage/process_log/overlaid_reader.h"
+#include "storage/mutation_batch.h"
 #include "storage/process_log/read_process_log.h"
 #include "storage/rocksdb/opening_env.h"
 #include "storage/rocksdb/setup.h"
 #include "storage/rocksdb/store_env.h"
+#include "storage/storage.h"
 
 namespace wq::storage {
 namespace {
+
+// A database with mutations laid over it that are not written to it yet: those of the process log.
+// Immutable, so thread-safe.
+class OverlaidReader final : public Reader {
+ public:
+  // Copies the mutations.
+  OverlaidReader(std::unique_ptr<Reader> database, const MutationBatch& unwritten);
+
+  Status Get(Family family, std::string_view key, std::string* value) const override;
+  Status Scan(Family family, std::string_view begin, std::string_view end,
+              const Visitor& visit) const override;
+  uint64_t FamilyBytes(Family family) const override { return database_->FamilyBytes(family); }
+
+ private:
+  // By key; unset: erased.
+  using Rows = std::map<std::string, std::optional<std::string>, std::less<>>;
+
+  const Rows& RowsOf(Family family) const { return rows_[static_cast<size_t>(family)]; }
+
+  const std::unique_ptr<Reader> database_;
+  std::array<Rows, kFamilyCount> rows_;
+};
+
+OverlaidReader::OverlaidReader(std::unique_ptr<Reader> database, const MutationBatch& unwritten)
+    : database_(std::move(database)) {
+  unwritten.ForEach([this](const Mutation& mutation) {
+    std::optional<std::string>& row =
+        rows_[static_cast<size_t>(mutation.family)][std::string(mutation.key)];
+    row = mutation.is_put ? std::optional(std::string(mutation.value)) : std::nullopt;
+  });
+}
+
+Status OverlaidReader::Get(Family family, std::string_view key, std::string* value) const {
+  const Rows& rows = RowsOf(family);
+  const auto row = rows.find(key);
+  if (row == rows.end()) return database_->Get(family, key, value);
+  if (!row->second.has_value()) return Status::NotFound("no such record");
+  *value = *row->second;
+  return Status::Ok();
+}
+
+Status OverlaidReader::Scan(Family family, std::string_view begin, std::string_view end,
+                            const Visitor& visit) const {
+  const Rows& rows = RowsOf(family);
+  auto row = rows.lower_bound(begin);
+  const auto last = end.empty() ? rows.end() : rows.lower_bound(end);
+  bool go_on = true;
+  // Visits the overlaid rows before `key`, or all of them.
+  const auto visit_before = [&](const std::string_view* key) {
+    for (; go_on && row != last && (key == nullptr || row->first < *key); ++row) {
+      if (row->second.has_value()) go_on = visit(row->first, *row->second);
+    }
+  };
+  Status status =
+      database_->Scan(family, begin, end, [&](std::string_view key, std::string_view value) {
+        visit_before(&key);
+        if (go_on && (row == last || row->first != key)) go_on = visit(key, value);
+        return go_on;
+      });
+  if (status.ok()) visit_before(nullptr);
+  return status;
+}
 
 class ReaderDatabase final : public Reader {
  public:

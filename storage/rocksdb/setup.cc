@@ -13,10 +13,11 @@
 #include "base/mutant.h"
 #include "base/process_mark.h"
 #include "storage/rocksdb/append_memtable.h"
-#include "storage/rocksdb/env.h"
 
 namespace wq::storage {
 namespace {
+
+rocksdb::Env* env_in_use = nullptr;  // Null: the default.
 
 // After a background error RocksDB would recover by itself and continue, on file handles of unknown
 // state. This makes it stop at the first error.
@@ -53,6 +54,8 @@ class DropEverything final : public rocksdb::Logger {
 
 }  // namespace
 
+void UseEnv(rocksdb::Env* env) { env_in_use = env; }
+
 void BackgroundError::Report(Status error) {
   const MutexLock lock(mu_);
   if (!error_.ok()) return;
@@ -70,7 +73,7 @@ rocksdb::DBOptions DatabaseOptions(const OpenOptions& options,
                                    std::shared_ptr<BackgroundError> error) {
   SkipDestructorsInChildren();
   rocksdb::DBOptions db;
-  db.env = CurrentEnv();
+  db.env = env_in_use == nullptr ? rocksdb::Env::Default() : env_in_use;
   // The default, point-in-time, opens at the first damaged record and drops all later ones without
   // an error. This mode refuses. The damage that it misses, CheckWals (wal_check.h) finds before.
   db.wal_recovery_mode = rocksdb::WALRecoveryMode::kTolerateCorruptedTailRecords;

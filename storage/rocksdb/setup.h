@@ -12,6 +12,7 @@
 #include "wq/status.h"
 
 namespace rocksdb {
+class Env;
 class EventListener;
 class Logger;
 class Slice;
@@ -26,6 +27,11 @@ namespace wq::storage {
 // format version.
 inline constexpr uint32_t kTableVersion = 5;
 inline constexpr unsigned char kTableChecksum = 4;  // XXH3.
+
+// The Env through which RocksDB accesses files: the default, or in tests one that fails, or loses
+// what was not synced. The library's own file calls go through base/file_calls.h. Borrowed; null:
+// the default. Call it only while no store is open.
+void UseEnv(rocksdb::Env* env);
 
 // The first background error of a database. Thread-safe.
 class BackgroundError {

@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "base/file_calls.h"
-#include "storage/rocksdb/env.h"
+#include "storage/rocksdb/setup.h"
 
 namespace wq::support {
 namespace {
