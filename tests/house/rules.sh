@@ -83,11 +83,11 @@ rule_only_the_interface_of_storage() {
       print $1 ": " $3 " is internal to storage/" }'
 }
 
-# Tools, bindings, server and examples use only what users of the library have. (The
-# annotated mutex of base/ is a header that needs no library.)
+# Tools, bindings, server and examples use only what users of the library have, and of base/ the
+# annotated mutex, the mutants and the files.
 rule_users_of_the_public_headers() {
   includes server tools bindings | awk '
-    $3 ~ /^engine\// || ($2 ~ /^tools/ && $3 !~ /^(tools|include)\// && $3 !~ /^base\/mut(ex|ant)\.h$/ &&
+    $3 ~ /^engine\// || ($2 ~ /^tools/ && $3 !~ /^(tools|include)\// && $3 !~ /^base\/(mut(ex|ant)|files)\.h$/ &&
       $3 !~ /^server\/(net\/(systemd_notify|secret_file)|errors\/error_(form|groups))\.h$/) {
       print $1 ": use include/wq" }'
   sources examples | violations 'an example includes what users do not have' \

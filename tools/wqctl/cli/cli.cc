@@ -231,6 +231,13 @@ std::string TypeOf(const Words& names) {
   return text;
 }
 
+std::vector<std::pair<const char*, wq::Durability>> DurabilityWords() {
+  return {{"async", wq::Durability::kAsync},
+          {"process", wq::Durability::kProcess},
+          {"power", wq::Durability::kPower},
+          {"replicated", wq::Durability::kReplicated}};
+}
+
 std::string AnyOf(const Words& names) {
   std::string text;
   for (const std::string& name : names) {

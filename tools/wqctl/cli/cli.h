@@ -28,6 +28,7 @@
 #include "tools/wqctl/text/duration.h"
 #include "tools/wqctl/text/format.h"
 #include "wq/keys.h"
+#include "wq/options.h"
 
 namespace wqctl {
 
@@ -161,6 +162,9 @@ void AddChoice(VerbParser* parser, const std::string& name, const std::string& d
                    return false;
                  });
 }
+
+// The words of --durability.
+std::vector<std::pair<const char*, wq::Durability>> DurabilityWords();
 
 // Options of several verbs.
 void AddQueue(VerbParser* parser, std::string* queue);

@@ -1,25 +1,23 @@
 #include "tools/wqctl/cli/store_text.h"
 
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <charconv>
 #include <chrono>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <string>
 #include <utility>
 
+#include "tools/wqctl/text/bytes_text.h"
 #include "tools/wqctl/text/duration.h"
 #include "wq/keys.h"
 
 namespace wqctl {
 namespace {
 
-constexpr size_t kDefaultColumns = 80;
 constexpr size_t kMaxColumns = 160;
 constexpr size_t kMaxBar = 40;
 constexpr size_t kLabelColumns = 14;  // Of a line of a histogram, with the indentation.
@@ -243,20 +241,7 @@ size_t Columns() {
   if (const char* text = std::getenv("COLUMNS")) {
     std::from_chars(text, text + std::strlen(text), columns);
   }
-  winsize size = {};
-  if (columns == 0 && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0) columns = size.ws_col;
-  return columns == 0 ? kDefaultColumns : std::clamp<size_t>(columns, 40, kMaxColumns);
-}
-
-std::string FormatBytes(uint64_t bytes) {
-  constexpr std::array kUnits = {"KiB", "MiB", "GiB", "TiB"};
-  if (bytes < 1024) return std::to_string(bytes) + " B";
-  auto value = static_cast<double>(bytes) / 1024;
-  size_t unit = 0;
-  for (; value >= 1024 && unit + 1 < kUnits.size(); ++unit) value /= 1024;
-  std::array<char, 32> text{};
-  const int n = std::snprintf(text.data(), text.size(), "%.1f %s", value, kUnits[unit]);
-  return {text.data(), static_cast<size_t>(n)};
+  return std::clamp<size_t>(columns == 0 ? ColumnsOf(STDOUT_FILENO) : columns, 40, kMaxColumns);
 }
 
 void PrintStoreText(const wq::StoreInfo& store, const std::vector<wq::QueueSummary>& queues,

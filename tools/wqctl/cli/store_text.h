@@ -19,7 +19,4 @@ size_t Columns();
 void PrintStoreText(const wq::StoreInfo& store, const std::vector<wq::QueueSummary>& queues,
                     const Show& show, size_t columns, Output* out);
 
-// "12.1 MiB".
-std::string FormatBytes(uint64_t bytes);
-
 }  // namespace wqctl

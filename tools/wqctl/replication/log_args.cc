@@ -178,12 +178,7 @@ void AddDurability(VerbParser* parser, std::optional<wq::Durability>* durability
   AddChoice<wq::Durability>(parser, "--durability",
                             "What a change survives before it counts as done; default process, "
                             "with --replicate replicated",
-                            "a durability: ",
-                            {{"async", wq::Durability::kAsync},
-                             {"process", wq::Durability::kProcess},
-                             {"power", wq::Durability::kPower},
-                             {"replicated", wq::Durability::kReplicated}},
-                            durability);
+                            "a durability: ", DurabilityWords(), durability);
 }
 
 wq::Durability DurabilityOf(const std::optional<wq::Durability>& durability, bool replicated) {

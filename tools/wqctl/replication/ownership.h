@@ -1,4 +1,4 @@
-// Waiting for the ownership of a replicated store, and learning of its end.
+// Begin and end of the ownership of a store: waiting for it, learning of its end, and giving it up.
 //
 //   OwnershipEnd end;                       // Outlives the store.
 //   end.Watch(&replication);                // Before Store::Open.
@@ -11,10 +11,13 @@
 // OwnershipEnd is thread-safe.
 #pragma once
 
+#include <chrono>
 #include <functional>
 
 #include "base/mutex.h"
+#include "tools/wqctl/signals/stop_signals.h"
 #include "wq/options.h"
+#include "wq/server.h"
 #include "wq/status.h"
 #include "wq/store.h"
 
@@ -23,6 +26,10 @@ namespace wqctl {
 // Waits until this process owns the store; says on stderr that it does, who owns it meanwhile, and
 // why the log cannot be followed. ShuttingDown: `stopped` has returned true. Blocks: for that.
 wq::Status AwaitOwnership(wq::Store* store, const std::function<bool()>& stopped);
+
+// Assigns no more keys, and waits until the workers have answered for those that they hold: for
+// `grace` at most, and not after a signal. Then the server has to be closed.
+void DrainServer(wq::Server* server, std::chrono::microseconds grace, const StopSignals& signals);
 
 // Gives up the ownership, so that another replica goes on at once, and closes the store. A store
 // that is not replicated is closed only.

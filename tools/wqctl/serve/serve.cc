@@ -20,7 +20,6 @@
 #include "base/files.h"
 #include "base/mutex.h"
 #include "server/net/systemd_notify.h"
-#include "tools/wqctl/cli/drain.h"
 #include "tools/wqctl/cli/open_queue.h"
 #include "tools/wqctl/cli/parse_verbs.h"
 #include "tools/wqctl/replication/log_args.h"
@@ -349,10 +348,9 @@ wq::Status Daemon::Stop(const StopSignals& signals) {
 wq::Status Daemon::ReloadQueue(const std::string& name, const ServeConfig& read) {
   wq::Queue* const queue = store_->FindQueue(name);
   const QueueConfig now = read.Of(name);
-  QueueConfig before = config_.Of(name);
+  const QueueConfig before = config_.Of(name);
   if (queue == nullptr || now == before) return {};
-  before.TakeLimits(now);
-  if (now != before) {
+  if (now.WithoutLimits() != before.WithoutLimits()) {
     LogWarning("the other options of queue \"" + wq::EscapeKey(name) +
                "\" than its limits change at a restart");
   }

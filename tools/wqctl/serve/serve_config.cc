@@ -5,7 +5,6 @@
 #include <fstream>
 #include <functional>
 #include <memory>
-#include <set>
 #include <sstream>
 #include <utility>
 
@@ -44,27 +43,39 @@ Setter Text(std::string* target) {
 }
 
 template <typename T>
-Setter Parsed(std::optional<T> (*parse)(std::string_view), std::optional<T>* target) {
+void Set(std::optional<T>* target, const T& value) {
+  if (!*target) *target = value;
+}
+
+// Of a section, which the command line has not.
+template <typename T>
+void Set(T* target, const T& value) {
+  *target = value;
+}
+
+template <typename T, typename Target>
+Setter Parsed(std::optional<T> (*parse)(std::string_view), Target* target) {
   return [parse, target](const std::string& text) {
     const std::optional<T> value = parse(text);
-    if (value && !*target) *target = *value;
+    if (value) Set(target, *value);
     return value.has_value();
   };
 }
 
-template <typename T>
-Setter Choice(std::vector<std::pair<std::string, T>> choices, std::optional<T>* target) {
+template <typename T, typename Target>
+Setter Choice(std::vector<std::pair<const char*, T>> choices, Target* target) {
   return [choices = std::move(choices), target](const std::string& text) {
     for (const auto& [word, value] : choices) {
       if (word != text) continue;
-      if (!*target) *target = value;
+      Set(target, value);
       return true;
     }
     return false;
   };
 }
 
-Setter YesNo(std::optional<bool>* target) {
+template <typename Target>
+Setter YesNo(Target* target) {
   return Choice<bool>({{"yes", true}, {"no", false}}, target);
 }
 
@@ -78,19 +89,6 @@ Setter Lanes(std::vector<wq::Lane>* target) {
     }
     return !target->empty();
   };
-}
-
-Setter DurabilityName(std::optional<wq::Durability>* target) {
-  return Choice<wq::Durability>({{"async", wq::Durability::kAsync},
-                                 {"process", wq::Durability::kProcess},
-                                 {"power", wq::Durability::kPower},
-                                 {"replicated", wq::Durability::kReplicated}},
-                                target);
-}
-
-Setter QuarantinedAddName(std::optional<wq::QuarantinedAdd>* target) {
-  return Choice<wq::QuarantinedAdd>(
-      {{"hold", wq::QuarantinedAdd::kHold}, {"release", wq::QuarantinedAdd::kRelease}}, target);
 }
 
 Setters SettersOf(ServeConfig* config) {
@@ -117,7 +115,7 @@ Setters SettersOf(ServeConfig* config) {
           {"newcomer-timeout", Parsed(ParseIoTimeout, &config->newcomer_timeout)},
           {"history-bytes", Parsed(ParseHistoryBytes, &config->history.bytes)},
           {"history-age", Parsed(ParseHistoryAge, &config->history.age)},
-          {"durability", DurabilityName(&config->durability)},
+          {"durability", Choice(DurabilityWords(), &config->durability)},
           {"replicate", Text(&config->log.url)},
           {"replica", Text(&config->log.replica)},
           {"lease", Parsed(ParseLease, &config->log.lease)},
@@ -129,46 +127,50 @@ Setters SettersOf(ServeConfig* config) {
 }
 
 Setters SettersOf(QueueConfig* queue) {
-  return {{"order", Choice<wq::Order>({{"fifo", wq::Order::kFifo},
-                                       {"two-lanes", wq::Order::kTwoLanes},
-                                       {"lanes", wq::Order::kLanes},
-                                       {"priorities", wq::Order::kPriorities},
-                                       {"fair", wq::Order::kFair}},
-                                      &queue->order)},
-          {"lanes", Lanes(&queue->lanes)},
-          {"starvation-bound", Parsed(ParseNumber<uint32_t>, &queue->starvation_bound)},
-          {"shards", Parsed(ParseNumber<uint32_t>, &queue->shards)},
-          {"max-requeues", Parsed(ParseNumber<uint64_t>, &queue->max_requeues)},
-          {"base-delay", Parsed(ParseDuration, &queue->base_delay)},
-          {"max-delay", Parsed(ParseDuration, &queue->max_delay)},
-          {"durability", DurabilityName(&queue->durability)},
-          {"merge-delays", YesNo(&queue->merge_delays)},
-          {"re-add", Choice<wq::ReAdd>({{"sets-lane", wq::ReAdd::kSetsLane},
-                                        {"raises-lane", wq::ReAdd::kRaisesLane}},
-                                       &queue->re_add)},
-          {"quarantined-add", QuarantinedAddName(&queue->quarantined_add)},
-          {"max-key-bytes", Parsed(ParseNumber<uint64_t, 1>, &queue->max_key_bytes)},
-          {"debounce", Parsed(ParseDuration, &queue->debounce)},
-          {"debounce-max-wait", Parsed(ParseDuration, &queue->debounce_max_wait)},
-          {"max-pending", Parsed(ParseNumber<uint64_t>, &queue->max_pending)},
-          {"when-full",
-           Choice<wq::WhenFull>({{"wait", wq::WhenFull::kWait}, {"refuse", wq::WhenFull::kRefuse}},
-                                &queue->when_full)},
-          {"stuck-after", Parsed(ParseDuration, &queue->stuck_after)},
-          {"resync", Parsed(ParseDuration, &queue->resync)},
-          {"resync-jitter", Parsed(ParseJitter, &queue->resync_jitter)},
-          {"max-processing", Parsed(ParseNumber<uint32_t>, &queue->max_processing)},
-          {"rate", Parsed(ParseHandOutRate, &queue->rate)},
-          {"burst", Parsed(ParseNumber<uint32_t, 1>, &queue->burst)},
-          {"group-max-processing", Parsed(ParseNumber<uint32_t>, &queue->group_max_processing)},
-          {"group-rate", Parsed(ParseHandOutRate, &queue->group_rate)},
-          {"group-burst", Parsed(ParseNumber<uint32_t, 1>, &queue->group_burst)}};
+  return {
+      {"order", Choice<wq::Order>({{"fifo", wq::Order::kFifo},
+                                   {"two-lanes", wq::Order::kTwoLanes},
+                                   {"lanes", wq::Order::kLanes},
+                                   {"priorities", wq::Order::kPriorities},
+                                   {"fair", wq::Order::kFair}},
+                                  &queue->options.order)},
+      {"lanes", Lanes(&queue->options.lanes)},
+      {"starvation-bound", Parsed(ParseNumber<uint32_t>, &queue->options.starvation_bound)},
+      {"shards", Parsed(ParseNumber<uint32_t>, &queue->options.shards)},
+      {"max-requeues", Parsed(ParseNumber<uint64_t>, &queue->options.max_requeues)},
+      {"base-delay", Parsed(ParseDuration, &queue->base_delay)},
+      {"max-delay", Parsed(ParseDuration, &queue->max_delay)},
+      {"durability", Choice(DurabilityWords(), &queue->durability)},
+      {"merge-delays", YesNo(&queue->options.merge_delays)},
+      {"re-add", Choice<wq::ReAdd>(
+                     {{"sets-lane", wq::ReAdd::kSetsLane}, {"raises-lane", wq::ReAdd::kRaisesLane}},
+                     &queue->options.re_add)},
+      {"quarantined-add", Choice<wq::QuarantinedAdd>({{"hold", wq::QuarantinedAdd::kHold},
+                                                      {"release", wq::QuarantinedAdd::kRelease}},
+                                                     &queue->options.quarantined_add)},
+      {"max-key-bytes", Parsed(ParseNumber<uint64_t, 1>, &queue->options.max_key_bytes)},
+      {"debounce", Parsed(ParseDuration, &queue->options.debounce.quiet)},
+      {"debounce-max-wait", Parsed(ParseDuration, &queue->options.debounce.max_wait)},
+      {"max-pending", Parsed(ParseNumber<uint64_t>, &queue->options.max_pending)},
+      {"when-full",
+       Choice<wq::WhenFull>({{"wait", wq::WhenFull::kWait}, {"refuse", wq::WhenFull::kRefuse}},
+                            &queue->options.when_full)},
+      {"stuck-after", Parsed(ParseDuration, &queue->options.stuck_after)},
+      {"resync", Parsed(ParseDuration, &queue->options.resync.period)},
+      {"resync-jitter", Parsed(ParseJitter, &queue->options.resync.jitter)},
+      {"max-processing", Parsed(ParseNumber<uint32_t>, &queue->options.limits.max_processing)},
+      {"rate", Parsed(ParseHandOutRate, &queue->options.limits.rate.per_second)},
+      {"burst", Parsed(ParseNumber<uint32_t, 1>, &queue->options.limits.rate.burst)},
+      {"group-max-processing",
+       Parsed(ParseNumber<uint32_t>, &queue->options.group_limits.max_processing)},
+      {"group-rate", Parsed(ParseHandOutRate, &queue->options.group_limits.rate.per_second)},
+      {"group-burst", Parsed(ParseNumber<uint32_t, 1>, &queue->options.group_limits.rate.burst)}};
 }
 
 class ConfigReader {
  public:
   ConfigReader(std::string path, ServeConfig* config)
-      : path_(std::move(path)), config_(config), setters_(SettersOf(config)) {}
+      : path_(std::move(path)), config_(config), setters_(SettersOf(config)), lines_(&top_) {}
 
   wq::Status ReadLine(const std::string& line) {
     ++line_;
@@ -188,7 +190,7 @@ class ConfigReader {
     const auto [section, is_new] = config_->queues.try_emplace(name);
     if (!is_new) return Invalid("a second section of queue \"" + wq::EscapeKey(name, 100) + "\"");
     setters_ = SettersOf(&section->second);
-    seen_.clear();
+    lines_ = &section->second.lines;
     return {};
   }
 
@@ -198,8 +200,8 @@ class ConfigReader {
     const std::string name = Trimmed(std::string_view(text).substr(0, equals));
     const auto setter = setters_.find(name);
     if (setter == setters_.end()) return Unknown(name);
-    if (!seen_.insert(name).second) return Invalid("a second \"" + name + "\"");
     const std::string value = Trimmed(std::string_view(text).substr(equals + 1));
+    if (!lines_->emplace(name, value).second) return Invalid("a second \"" + name + "\"");
     if (!setter->second(value)) {
       return Invalid("\"" + wq::EscapeKey(value, 100) + "\" is no value of \"" + name + "\"");
     }
@@ -220,8 +222,9 @@ class ConfigReader {
 
   const std::string path_;
   ServeConfig* const config_;
-  Setters setters_;             // Of the section.
-  std::set<std::string> seen_;  // The names in the section.
+  Setters setters_;                            // Of the section.
+  std::map<std::string, std::string> top_;     // The lines above all sections.
+  std::map<std::string, std::string>* lines_;  // Those of the section.
   uint64_t line_ = 0;
 };
 
@@ -235,44 +238,24 @@ std::optional<std::chrono::microseconds> ParseIoTimeout(std::string_view text) {
 }
 
 wq::QueueOptions QueueConfig::Options() const {
-  wq::QueueOptions options = ToolQueueOptions();
-  options.order = order.value_or(options.order);
-  options.lanes = lanes;
-  options.starvation_bound = starvation_bound.value_or(options.starvation_bound);
-  options.shards = shards.value_or(options.shards);
-  options.max_requeues = max_requeues.value_or(options.max_requeues);
-  options.durability = durability.value_or(options.durability);
-  options.merge_delays = merge_delays.value_or(options.merge_delays);
-  options.re_add = re_add.value_or(options.re_add);
-  options.quarantined_add = quarantined_add.value_or(options.quarantined_add);
-  options.max_key_bytes = max_key_bytes.value_or(options.max_key_bytes);
-  options.debounce.quiet = debounce.value_or(options.debounce.quiet);
-  options.debounce.max_wait = debounce_max_wait.value_or(options.debounce.quiet);
-  options.max_pending = max_pending.value_or(options.max_pending);
-  options.when_full = when_full.value_or(options.when_full);
-  options.stuck_after = stuck_after.value_or(options.stuck_after);
-  options.resync.period = resync.value_or(options.resync.period);
-  options.resync.jitter = resync_jitter.value_or(options.resync.jitter);
-  options.limits = {.max_processing = max_processing.value_or(0),
-                    .rate = {.per_second = rate.value_or(0), .burst = burst.value_or(1)}};
-  options.group_limits = {
-      .max_processing = group_max_processing.value_or(0),
-      .rate = {.per_second = group_rate.value_or(0), .burst = group_burst.value_or(1)}};
+  wq::QueueOptions made = options;
+  made.durability = durability.value_or(made.durability);
+  if (!lines.contains("debounce-max-wait")) made.debounce.max_wait = made.debounce.quiet;
   if (base_delay || max_delay) {
-    options.limiter = std::make_shared<wq::ItemExponentialFailure>(
+    made.limiter = std::make_shared<wq::ItemExponentialFailure>(
         base_delay.value_or(std::chrono::milliseconds{5}),
         max_delay.value_or(std::chrono::seconds{1000}));
   }
-  return options;
+  return made;
 }
 
-void QueueConfig::TakeLimits(const QueueConfig& from) {
-  max_processing = from.max_processing;
-  rate = from.rate;
-  burst = from.burst;
-  group_max_processing = from.group_max_processing;
-  group_rate = from.group_rate;
-  group_burst = from.group_burst;
+QueueConfig QueueConfig::WithoutLimits() const {
+  QueueConfig without = *this;
+  for (const char* const name :
+       {"max-processing", "rate", "burst", "group-max-processing", "group-rate", "group-burst"}) {
+    without.lines.erase(name);
+  }
+  return without;
 }
 
 QueueConfig ServeConfig::Of(std::string_view queue) const {

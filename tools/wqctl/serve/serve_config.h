@@ -21,44 +21,28 @@
 #include <vector>
 
 #include "tools/wqctl/cli/history_args.h"
+#include "tools/wqctl/cli/open_queue.h"
 #include "tools/wqctl/replication/log_args.h"
 #include "wq/options.h"
 #include "wq/status.h"
 
 namespace wqctl {
 
-// A section of the file. Unset: as wqctl opens queues (ToolQueueOptions).
+// A section of the file, over ToolQueueOptions.
 struct QueueConfig {
-  std::optional<wq::Order> order;
-  std::vector<wq::Lane> lanes;
-  std::optional<uint32_t> starvation_bound;
-  std::optional<uint32_t> shards;
-  std::optional<uint64_t> max_requeues;
+  std::map<std::string, std::string> lines;  // By name.
+  wq::QueueOptions options = ToolQueueOptions();
+  // What `options` gets from several lines, or from outside the section.
   std::optional<std::chrono::microseconds> base_delay;
   std::optional<std::chrono::microseconds> max_delay;
   std::optional<wq::Durability> durability;
-  std::optional<bool> merge_delays;
-  std::optional<wq::ReAdd> re_add;
-  std::optional<wq::QuarantinedAdd> quarantined_add;
-  std::optional<uint64_t> max_key_bytes;
-  std::optional<std::chrono::microseconds> debounce;
-  std::optional<std::chrono::microseconds> debounce_max_wait;
-  std::optional<uint64_t> max_pending;
-  std::optional<wq::WhenFull> when_full;
-  std::optional<std::chrono::microseconds> stuck_after;
-  std::optional<std::chrono::microseconds> resync;
-  std::optional<double> resync_jitter;
-  // Of QueueOptions::limits and group_limits; rates are per second.
-  std::optional<uint32_t> max_processing;
-  std::optional<double> rate;
-  std::optional<uint32_t> burst;
-  std::optional<uint32_t> group_max_processing;
-  std::optional<double> group_rate;
-  std::optional<uint32_t> group_burst;
 
   wq::QueueOptions Options() const;
-  void TakeLimits(const QueueConfig& from);
-  bool operator==(const QueueConfig&) const = default;
+  // The section without its limits: equal ones open a queue alike.
+  QueueConfig WithoutLimits() const;
+  bool operator==(const QueueConfig& other) const {
+    return lines == other.lines && durability == other.durability;
+  }
 };
 
 struct ServeConfig {

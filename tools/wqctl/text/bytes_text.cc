@@ -1,6 +1,8 @@
 #include "tools/wqctl/text/bytes_text.h"
 
+#include <array>
 #include <cstdint>
+#include <cstdio>
 
 #include "wq/keys.h"
 
@@ -45,6 +47,17 @@ std::optional<std::string> FromHex(std::string_view text) {
 bool NeedsEscapes(std::string text) {
   std::erase(text, '\\');
   return wq::EscapeKey(text, text.size()) != text;
+}
+
+std::string FormatBytes(uint64_t bytes) {
+  constexpr std::array kUnits = {"KiB", "MiB", "GiB", "TiB"};
+  if (bytes < 1024) return std::to_string(bytes) + " B";
+  auto value = static_cast<double>(bytes) / 1024;
+  size_t unit = 0;
+  for (; value >= 1024 && unit + 1 < kUnits.size(); ++unit) value /= 1024;
+  std::array<char, 32> text{};
+  const int n = std::snprintf(text.data(), text.size(), "%.1f %s", value, kUnits[unit]);
+  return {text.data(), static_cast<size_t>(n)};
 }
 
 }  // namespace wqctl

@@ -62,28 +62,6 @@ std::optional<int64_t> TakeTerm(std::string_view* text) {
 constexpr int64_t kFirstTimeUs = -62'167'219'200'000'000;
 constexpr int64_t kLastTimeUs = 253'402'300'799'999'999;
 
-// Takes `count` digits and then the character `mark`; nullopt if the text does not begin with them.
-std::optional<int> TakeDigits(std::string_view* text, size_t count, char mark) {
-  if (text->size() <= count || (*text)[count] != mark) return std::nullopt;
-  const std::string_view digits = text->substr(0, count);
-  if (digits.find_first_not_of(kDigits) != std::string_view::npos) return std::nullopt;
-  text->remove_prefix(count + 1);
-  const std::optional<int64_t> value = ParseNumber<int64_t>(digits);
-  return value ? std::optional(static_cast<int>(*value)) : std::nullopt;
-}
-
-// "Z", or ".5Z" with up to six digits.
-std::optional<int64_t> TakeFraction(std::string_view text) {
-  if (text == "Z") return 0;
-  if (text.size() < 3 || text.size() > 8 || text.front() != '.' || text.back() != 'Z') {
-    return std::nullopt;
-  }
-  std::string digits(text.substr(1, text.size() - 2));
-  if (digits.find_first_not_of(kDigits) != std::string::npos) return std::nullopt;
-  digits.resize(6, '0');
-  return ParseNumber<int64_t>(digits);
-}
-
 std::string Count(int64_t n, std::string_view unit) { return std::to_string(n).append(unit); }
 
 }  // namespace
@@ -150,22 +128,32 @@ std::optional<int64_t> ParseTime(std::string_view text) {
     // One spelling for each time.
     return us && FormatTime(*us) == text ? us : std::nullopt;
   }
-  const auto years = TakeDigits(&text, 4, '-');
-  const auto months = years ? TakeDigits(&text, 2, '-') : std::nullopt;
-  const auto days_of_month = months ? TakeDigits(&text, 2, 'T') : std::nullopt;
-  const auto hour = days_of_month ? TakeDigits(&text, 2, ':') : std::nullopt;
-  const auto minute = hour ? TakeDigits(&text, 2, ':') : std::nullopt;
-  if (!minute || text.size() < 3) return std::nullopt;
-  const std::optional<int64_t> second = ParseNumber<int64_t>(text.substr(0, 2));
-  const std::optional<int64_t> fraction = TakeFraction(text.substr(2));
-  if (!second || *second < 0 || !fraction || *hour > 23 || *minute > 59 || *second > 59) {
+  // As FormatTime writes it, but zeros at the end of the fraction, and all of it, may be missing.
+  constexpr size_t kFractionEnd = std::string_view("2026-01-31T12:00:00.000000").size();
+  std::string full(text);
+  if (!full.ends_with('Z') || full.ends_with(".Z") || full.size() > kFractionEnd + 1) {
     return std::nullopt;
   }
-  const year_month_day date{year{*years}, month{static_cast<unsigned>(*months)},
-                            day{static_cast<unsigned>(*days_of_month)}};
+  full.pop_back();
+  if (full.find('.') == std::string::npos) full.push_back('.');
+  full.resize(kFractionEnd, '0');
+  full.push_back('Z');
+  int years = 0;
+  unsigned month_of_year = 0;
+  unsigned day_of_month = 0;
+  int hour = 0;
+  int minute = 0;
+  int second = 0;
+  int fraction = 0;
+  if (std::sscanf(full.c_str(), "%4d-%2u-%2uT%2d:%2d:%2d.%6d", &years, &month_of_year,
+                  &day_of_month, &hour, &minute, &second, &fraction) != 7) {
+    return std::nullopt;
+  }
+  const year_month_day date{year{years}, month{month_of_year}, day{day_of_month}};
   if (!date.ok()) return std::nullopt;
-  const microseconds since = sys_days{date}.time_since_epoch();
-  return since.count() + ((*hour * 60 + *minute) * int64_t{60} + *second) * 1'000'000 + *fraction;
+  const microseconds since = sys_days{date}.time_since_epoch() + hours{hour} + minutes{minute} +
+                             seconds{second} + microseconds{fraction};
+  return FormatTime(since.count()) == full ? std::optional(since.count()) : std::nullopt;
 }
 
 }  // namespace wqctl

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <utility>
 
+#include "tools/wqctl/text/bytes_text.h"
 #include "tools/wqctl/text/duration.h"
 
 namespace wqctl {
@@ -21,20 +22,12 @@ std::string Printed(const char* format, double value) {
   return {text.data(), static_cast<size_t>(n)};
 }
 
-// "310.0 MiB".
-std::string BytesText(double bytes) {
-  constexpr std::array kUnits = {" B", " KiB", " MiB", " GiB", " TiB"};
-  size_t unit = 0;
-  for (; bytes >= 1024 && unit + 1 < kUnits.size(); ++unit) bytes /= 1024;
-  return Printed(unit == 0 ? "%.0f" : "%.1f", bytes) + kUnits[unit];
-}
-
 std::string CountText(std::string_view unit, uint64_t count) {
-  return unit == kBytes ? BytesText(static_cast<double>(count)) : GroupedDigits(count);
+  return unit == kBytes ? FormatBytes(count) : GroupedDigits(count);
 }
 
 std::string RateText(std::string_view unit, double rate) {
-  if (unit == kBytes) return BytesText(rate) + "/s";
+  if (unit == kBytes) return FormatBytes(static_cast<uint64_t>(rate)) + "/s";
   if (rate >= 999'500) return Printed("%.1f M/s", rate / 1e6);
   if (rate >= 9'950) return Printed("%.0f k/s", rate / 1e3);
   return Printed(rate < 9.95 ? "%.1f/s" : "%.0f/s", rate);

@@ -285,12 +285,7 @@ Command ParseAdd(const Input& input) {
   AddChoice<wq::Durability>(&parser, "--durability",
                             "What added keys survive: process (default) kill -9, power a power "
                             "cut, replicated the loss of this machine",
-                            "a durability: ",
-                            {{"async", wq::Durability::kAsync},
-                             {"process", wq::Durability::kProcess},
-                             {"power", wq::Durability::kPower},
-                             {"replicated", wq::Durability::kReplicated}},
-                            &args.durability);
+                            "a durability: ", DurabilityWords(), &args.durability);
   parser.Flag("-0,--null", "Read NUL-separated keys from standard input", &null_separated);
   parser.Flag("--hex", "Keys in hexadecimal", &args.hex);
   AddFormat(&parser, kOutcomeFormats, &args.format);

@@ -5,7 +5,7 @@
 
 #include "tools/wqctl/cli/parse_verbs.h"
 #include "tools/wqctl/cli/show.h"
-#include "tools/wqctl/cli/store_text.h"
+#include "tools/wqctl/text/bytes_text.h"
 #include "tools/wqctl/text/exit_code.h"
 #include "tools/wqctl/text/json.h"
 #include "tools/wqctl/text/listing.h"

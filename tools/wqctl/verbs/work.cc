@@ -16,6 +16,7 @@
 #include "base/mutex.h"
 #include "tools/wqctl/cli/open_queue.h"
 #include "tools/wqctl/cli/parse_verbs.h"
+#include "tools/wqctl/cli/queues.h"
 #include "tools/wqctl/process/reaper.h"
 #include "tools/wqctl/replication/log_args.h"
 #include "tools/wqctl/replication/ownership.h"
@@ -24,7 +25,7 @@
 #include "tools/wqctl/text/log.h"
 #include "tools/wqctl/text/number.h"
 #include "tools/wqctl/text/output.h"
-#include "tools/wqctl/work/dry_run.h"
+#include "tools/wqctl/work/command_line.h"
 #include "tools/wqctl/work/key_source.h"
 #include "tools/wqctl/work/output.h"
 #include "tools/wqctl/work/runner.h"
@@ -33,6 +34,7 @@
 #include "tools/wqctl/work/worker.h"
 #include "wq/keys.h"
 #include "wq/queue.h"
+#include "wq/store_view.h"
 
 namespace wqctl {
 namespace {
@@ -67,22 +69,13 @@ Examples:
   wqctl work -q files -- sh -c 'gzip -k "$1"' _ {})";
 
 struct WorkArgs {
-  std::string store_dir;
-  std::vector<std::string> queues;   // Not empty; each once.
+  WorkStoreOptions store;            // Without the parts of a run.
   std::vector<std::string> command;  // Not empty.
-  int workers = 1;
   OutputOptions output;
   bool key_on_stdin = false;
   bool dry_run = false;
-  std::optional<uint64_t> max_requeues;
-  std::optional<std::chrono::microseconds> base_delay;
-  std::optional<std::chrono::microseconds> max_delay;
   std::chrono::microseconds timeout{0};  // 0 is none.
   std::chrono::microseconds grace = std::chrono::seconds{30};
-  bool follow = false;
-  std::string http_address;  // Empty: none.
-  HistoryArgs history;
-  bool http_any_address = false;
   LogArgs log;
   std::optional<wq::Durability> durability;
   mode_t command_umask = 022;  // The user's own; wqctl's is stricter.
@@ -149,30 +142,21 @@ struct RunParts {
            StopSignals* stop_signals, Reaper* command_reaper)
       : signals(*stop_signals),
         reaper(*command_reaper),
-        store({.dir = args.store_dir,
-               .queues = args.queues,
-               .follow = args.follow,
-               .max_requeues = args.max_requeues,
-               .base_delay = args.base_delay,
-               .max_delay = args.max_delay,
-               .workers = args.workers,
-               .http_address = args.http_address,
-               .http_any_address = args.http_any_address,
-               .history = args.history,
-               .durability = DurabilityOf(args.durability, replication.has_value()),
-               .replication = Watched(std::move(replication), &ownership_end),
-               .on_ready = [this] { source.Wake(); },
-               .stopped =
-                   [this] {
-                     pollfd fd = {signals.fd(), POLLIN, 0};
-                     return source.stopped() || poll(&fd, 1, 0) != 0;
-                   }}),
+        store(StoreOptionsOf(args, std::move(replication))),
         grace_of_others(args.grace) {}
 
-  static std::optional<wq::Replication> Watched(std::optional<wq::Replication> replication,
-                                                OwnershipEnd* end) {
-    if (replication) end->Watch(&*replication);
-    return replication;
+  WorkStoreOptions StoreOptionsOf(const WorkArgs& args,
+                                  std::optional<wq::Replication> replication) {
+    WorkStoreOptions options = args.store;
+    options.durability = DurabilityOf(args.durability, replication.has_value());
+    if (replication) ownership_end.Watch(&*replication);
+    options.replication = std::move(replication);
+    options.on_ready = [this] { source.Wake(); };
+    options.stopped = [this] {
+      pollfd fd = {signals.fd(), POLLIN, 0};
+      return source.stopped() || poll(&fd, 1, 0) != 0;
+    };
+    return options;
   }
 
   StopSignals& signals;
@@ -188,8 +172,8 @@ struct RunParts {
 struct Shift {
   Shift(const WorkArgs& args, RunParts* run)
       : printer(args.output),
-        source({.workers = args.workers,
-                .follow = args.follow,
+        source({.workers = args.store.workers,
+                .follow = args.store.follow,
                 .reopen = [run](WorkQueues* queues,
                                 bool* again) { return run->store.Open(queues, again); },
                 .on_health = LogHealth}),
@@ -212,9 +196,9 @@ struct Shift {
 // *lost: the ownership has ended, and no signal has.
 int WorkOn(const WorkArgs& args, RunParts* run, Shift* shift, bool* lost) {
   if (shift->source.queues().empty()) return kExitOk;  // All are paused.
-  WorkerPool pool(args.workers,
+  WorkerPool pool(args.store.workers,
                   {.runner = *shift->runner, .source = shift->source, .printer = shift->printer});
-  Supervisor supervisor({.grace = args.grace, .report_wait = !args.follow}, &run->signals,
+  Supervisor supervisor({.grace = args.grace, .report_wait = !args.store.follow}, &run->signals,
                         *shift->runner, &shift->printer, &pool);
   // Before a worker may wait for a key. If the ownership has ended already, the first TryGet says
   // so.
@@ -301,9 +285,31 @@ int WorkInStore(const WorkArgs& args, RunParts* run) {
   return code;
 }
 
+// Prints a line for each key that is pending or delayed, in the order in which they would be handed
+// out, one queue after the other. Works beside an owner of the store. Returns the exit code.
+int DryRun(const std::string& store_dir, const std::vector<std::string>& queues,
+           const CommandLine& command) {
+  std::unique_ptr<wq::StoreView> view;
+  std::vector<std::string> names;
+  if (wq::Status s = ViewQueues(store_dir, std::nullopt, &view, &names); !s.ok()) return Fail(s);
+  wq::EntryStates states(wq::EntryState::kPending);
+  states.Add(wq::EntryState::kDelayed);
+  Output out;
+  for (const std::string& queue : queues) {
+    if (!std::binary_search(names.begin(), names.end(), queue)) {
+      return out.Finish(Fail(NoSuchQueue(queue, names)));
+    }
+    wq::Status s = view->ForEachEntry(queue, states, [&](const wq::Entry& entry) {
+      return out.Write(ShellText(command.ArgvFor(entry.key)) + "\n");
+    });
+    if (!s.ok()) return out.Finish(Fail(s));
+  }
+  return out.Finish(kExitOk);
+}
+
 int Run(const WorkArgs& args) {
   if (args.dry_run) {
-    return DryRun(args.store_dir, args.queues, CommandLine(args.command, !args.key_on_stdin));
+    return DryRun(args.store.dir, args.store.queues, CommandLine(args.command, !args.key_on_stdin));
   }
   // Before anything is handed out: what the commands print would be lost.
   if (StdoutIsClosed()) {
@@ -323,11 +329,11 @@ int Run(const WorkArgs& args) {
 void AddRetryOptions(VerbParser* parser, WorkArgs* args) {
   AddParsed(parser, "--max-requeues", "N",
             "Quarantine a key when it has failed more often than this; default: never", "a number",
-            ParseNumber<uint64_t>, &args->max_requeues);
+            ParseNumber<uint64_t>, &args->store.max_requeues);
   AddDuration(parser, "--base-delay",
               "The delay after the first failure; it doubles with each further one; default 5ms",
-              &args->base_delay);
-  AddDuration(parser, "--max-delay", "The longest delay; default 1000s", &args->max_delay);
+              &args->store.base_delay);
+  AddDuration(parser, "--max-delay", "The longest delay; default 1000s", &args->store.max_delay);
   AddDuration(parser, "--timeout",
               "Kill a command that runs longer; it counts as failed; default: never",
               &args->timeout);
@@ -349,7 +355,7 @@ void FinishOutputOptions(const OutputFlags& flags, WorkArgs* args) {
     Usage("--ungroup leaves the output to the commands: not with --tag");
   }
   // With one command at a time nothing can be mixed.
-  const bool one = args->workers == 1 && !output.tag && !flags.group;
+  const bool one = args->store.workers == 1 && !output.tag && !flags.group;
   output.mode = flags.ungroup || one ? OutputMode::kUngroup : OutputMode::kGroup;
 }
 
@@ -372,12 +378,12 @@ std::optional<int> ParseWorkers(std::string_view text) {
 
 void KeepDistinctQueues(WorkArgs* args) {
   std::vector<std::string> distinct;
-  for (const std::string& queue : args->queues) {
+  for (const std::string& queue : args->store.queues) {
     if (std::find(distinct.begin(), distinct.end(), queue) == distinct.end()) {
       distinct.push_back(queue);
     }
   }
-  args->queues = std::move(distinct);
+  args->store.queues = std::move(distinct);
 }
 
 }  // namespace
@@ -387,12 +393,12 @@ Command ParseWork(const Input& input) {
   args.command_umask = input.user_umask;
   VerbParser parser(input,
                     {"Runs a command for each key of a queue.", " -- CMD [ARG...]", kWorkExamples},
-                    &args.store_dir);
+                    &args.store.dir);
   parser.RequiredTexts("-q,--queue", "NAME", "The queue; several: their keys in turn",
-                       &args.queues);
+                       &args.store.queues);
   AddParsed(&parser, "-j,--workers", "N",
             "How many commands run at once; 0: as many as possible; default 1",
-            "a number from 0 to 1024", ParseWorkers, &args.workers);
+            "a number from 0 to 1024", ParseWorkers, &args.store.workers);
   AddRetryOptions(&parser, &args);
   OutputFlags output_flags;
   AddOutputOptions(&parser, &args, &output_flags);
@@ -401,13 +407,13 @@ Command ParseWork(const Input& input) {
   parser.Option("--http", "HOST:PORT",
                 "Serve /metrics, /healthz and /readyz on loopback; port 0: any", "an address",
                 [&args](const std::string& address) {
-                  args.http_address = address;
+                  args.store.http_address = address;
                   return !address.empty();
                 });
   parser.Flag("--http-any-address",
               "Let --http be reachable from other machines, which then may read it",
-              &args.http_any_address);
-  AddHistoryOptions(&parser, &args.history);
+              &args.store.http_any_address);
+  AddHistoryOptions(&parser, &args.store.history);
   AddDurability(&parser, &args.durability);
   AddLogOptions(&parser, &args.log, true);
   for (const char* option :
@@ -416,9 +422,9 @@ Command ParseWork(const Input& input) {
   }
   parser.Flag("--follow",
               "Keep waiting when no key is left, or the queue is paused or does not exist yet",
-              &args.follow);
+              &args.store.follow);
   parser.Parse();
-  if (args.http_any_address && args.http_address.empty()) {
+  if (args.store.http_any_address && args.store.http_address.empty()) {
     Usage("--http-any-address goes with --http");
   }
   KeepDistinctQueues(&args);

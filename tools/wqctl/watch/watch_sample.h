@@ -83,7 +83,4 @@ class Sampler {
   std::map<std::string, Totals> last_;  // Of the previous sample.
 };
 
-// One queue of a sample on one line, without a line end, appended to `out`.
-void AppendSampleJson(const Sample& sample, const QueueSample& queue, std::string* out);
-
 }  // namespace wqctl

@@ -3,7 +3,6 @@
 #include <string_view>
 #include <utility>
 
-#include "tools/wqctl/cli/drain.h"
 #include "tools/wqctl/cli/open_queue.h"
 #include "tools/wqctl/cli/queues.h"
 #include "tools/wqctl/replication/ownership.h"
