@@ -64,8 +64,10 @@ struct AddArgs {
 // Adds keys to the queue and counts the outcomes.
 class Adder {
  public:
-  Adder(const AddArgs& args, size_t max_key_bytes, wq::QueueAccess* queue)
+  // `own`: this process owns the store.
+  Adder(const AddArgs& args, size_t max_key_bytes, wq::QueueAccess* queue, bool own)
       : max_key_bytes_(max_key_bytes),
+        own_(own),
         request_{.lane = args.lane,
                  .group = args.group,
                  .delay = args.after,
@@ -126,11 +128,13 @@ class Adder {
       }
     }
     wq::BatchResult result;
-    wq::Status s =
-        queue_->Add(keys_, request_, &result);  // The counts are true after an error too.
-    added_ += result.added;
-    deduplicated_ += result.deduplicated;
-    held_ += result.held;
+    wq::Status s = queue_->Add(keys_, request_, &result);
+    // What a call on a failed store has applied is in the owner's memory, which ends with it.
+    if (s.ok() || !own_) {
+      added_ += result.added;
+      deduplicated_ += result.deduplicated;
+      held_ += result.held;
+    }
     for (const auto& [index, why] : result.refused) Refuse(where, *taken_[index], why.message());
     return s;
   }
@@ -141,6 +145,7 @@ class Adder {
   }
 
   const size_t max_key_bytes_;
+  const bool own_;
   wq::AddRequest request_;
   wq::QueueAccess* const queue_;
   uint64_t added_ = 0;
@@ -196,7 +201,7 @@ int Run(const AddArgs& args) {
     return Fail(s);
   }
   const size_t max_key_bytes = wq::QueueOptions().max_key_bytes;
-  Adder adder(args, max_key_bytes, reached.access.get());
+  Adder adder(args, max_key_bytes, reached.access.get(), reached.store != nullptr);
   int code = AddFromArguments(args.keys, &adder);
   if (code == kExitOk && args.from_stdin) {
     code = AddFromStdin(args, max_key_bytes, &adder);
