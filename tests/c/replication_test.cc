@@ -11,7 +11,7 @@
 #include "bindings/c/boundary/replicated_log.h"
 #include "tests/c/c_fixture.h"
 #include "tests/support/environment.h"
-#include "wq/internal/memory_log.h"
+#include "tests/support/memory_log.h"
 
 namespace wq::c {
 namespace {
@@ -114,7 +114,7 @@ class ReplicationTest : public testing::Test {
   const support::ScratchDirectory dir_;
   wq_error error_{};
   wq_bytes bytes_ = WQ_NO_BYTES;
-  wq_replicated_log* log_ = new wq_replicated_log{MakeMemoryLog()};
+  wq_replicated_log* log_ = new wq_replicated_log{std::make_shared<support::MemoryLog>()};
   std::vector<wq_store> stores_;
 };
 

@@ -21,8 +21,8 @@
 
 #include "tests/support/child.h"
 #include "tests/support/environment.h"
+#include "tests/support/memory_log.h"
 #include "tests/support/wait.h"
-#include "wq/internal/memory_log.h"
 #include "wq/queue.h"
 #include "wq/replicated_log.h"
 #include "wq/store.h"
@@ -90,7 +90,7 @@ TEST(ResourcesRound, DISABLED_Round) {
   const std::string dir = std::getenv("WQ_RESOURCES_DIR");
   const auto thread = static_cast<int64_t>(FromEnvironment("WQ_RESOURCES_THREAD", INT64_MAX));
   const auto memory = static_cast<int64_t>(FromEnvironment("WQ_RESOURCES_MEMORY", INT64_MAX));
-  const auto log = MakeMemoryLog();
+  const auto log = std::make_shared<support::MemoryLog>();
   const StoreOptions options = OptionsOf(kind, log);
   std::unique_ptr<Store> store;
   std::unique_ptr<StoreView> view;

@@ -94,7 +94,7 @@ rm -rf "$logs"
 mkdir -p "$logs"
 
 mapfile -t mutants < <(
-  grep -rhoE 'WQ_MUTANT\([a-z_]+\)' engine server storage bindings tools \
+  grep -rhoE 'WQ_MUTANT\([a-z_]+\)' engine server storage bindings tools tests/support \
     --include='*.cc' --include='*.h' |
     sed 's/WQ_MUTANT(\(.*\))/\1/' | sort -u
 )

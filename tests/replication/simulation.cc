@@ -28,7 +28,7 @@ constexpr int kSteps = 80;
 
 Simulation::Simulation(uint64_t seed)
     : random_(seed),
-      log_(std::make_shared<storage::MemoryLog>(&clock_)),
+      log_(std::make_shared<support::MemoryLog>(&clock_)),
       oracle_(log_.get()),
       large_(OneIn(4)),
       long_keys_(OneIn(16)),

@@ -23,9 +23,9 @@
 #include "engine/replication/maintenance.h"
 #include "storage/local_replica.h"
 #include "storage/replicated_storage.h"
-#include "storage/replication/memory_log.h"
 #include "tests/replication/log_oracle.h"
 #include "tests/support/faulty_log.h"
+#include "tests/support/memory_log.h"
 #include "tests/support/memory_storage.h"
 #include "wq/clock.h"
 
@@ -107,7 +107,7 @@ class Simulation {
 
   std::mt19937_64 random_;
   ManualClock clock_;
-  const std::shared_ptr<storage::MemoryLog> log_;
+  const std::shared_ptr<support::MemoryLog> log_;
   LogOracle oracle_;
   const bool large_;         // Some groups have several entries.
   const bool long_keys_;     // Some rows have keys of up to 64 KiB.

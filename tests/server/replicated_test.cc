@@ -9,8 +9,8 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/environment.h"
+#include "tests/support/memory_log.h"
 #include "tests/support/wait.h"
-#include "wq/internal/memory_log.h"
 #include "wq/live_store.h"
 #include "wq/live_worker.h"
 #include "wq/queue.h"
@@ -55,7 +55,7 @@ class ReplicatedTest : public testing::Test {
   }
 
   const support::ScratchDirectory dir_;
-  const std::shared_ptr<ReplicatedLog> log_ = MakeMemoryLog();
+  const std::shared_ptr<ReplicatedLog> log_ = std::make_shared<support::MemoryLog>();
 };
 
 TEST_F(ReplicatedTest, CallsOfAReplicaAreNotOwner) {

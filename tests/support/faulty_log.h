@@ -1,7 +1,7 @@
 // FaultyLog: a ReplicatedLog over another one, as one process reaches it over a network that fails.
 // Processes that share a log have a FaultyLog each.
 //
-//   const auto log = std::make_shared<storage::MemoryLog>(&clock);
+//   const auto log = std::make_shared<support::MemoryLog>(&clock);
 //   const auto link = std::make_shared<support::FaultyLog>(log);  // node-1's.
 //   link->SetHook([](std::string_view call) {
 //     return call == "Append" ? FaultyLog::Fault::kAfter : FaultyLog::Fault::kNone;

@@ -1,4 +1,4 @@
-#include "storage/replication/memory_log.h"
+#include "tests/support/memory_log.h"
 
 #include <algorithm>
 #include <deque>
@@ -8,9 +8,8 @@
 #include "base/mutant.h"
 #include "base/mutex.h"
 #include "wq/clock.h"
-#include "wq/internal/memory_log.h"
 
-namespace wq::storage {
+namespace wq::support {
 namespace {
 
 using std::chrono::microseconds;
@@ -401,12 +400,4 @@ Status MemoryLog::RemoveReplica(std::string_view name) {
   return Status::Ok();
 }
 
-}  // namespace wq::storage
-
-namespace wq {
-
-std::shared_ptr<ReplicatedLog> MakeMemoryLog(Clock* clock) {
-  return std::make_shared<storage::MemoryLog>(clock);
-}
-
-}  // namespace wq
+}  // namespace wq::support

@@ -1,5 +1,5 @@
-// MemoryLog: a ReplicatedLog in this process's memory (wq/replicated_log.h), for tests and
-// simulations. All stores that share one MemoryLog are replicas of one another.
+// MemoryLog: a ReplicatedLog in this process's memory (wq/replicated_log.h). All stores that share
+// one MemoryLog are replicas of one another.
 //
 //   ManualClock clock;
 //   const auto log = std::make_shared<MemoryLog>(&clock);
@@ -27,7 +27,7 @@
 #include "wq/clock.h"
 #include "wq/replicated_log.h"
 
-namespace wq::storage {
+namespace wq::support {
 
 class MemoryLog final : public ReplicatedLog {
  public:
@@ -66,4 +66,4 @@ class MemoryLog final : public ReplicatedLog {
   const std::shared_ptr<Rows> rows_;
 };
 
-}  // namespace wq::storage
+}  // namespace wq::support

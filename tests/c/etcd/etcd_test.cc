@@ -5,9 +5,9 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/support/memory_log.h"
 #include "wq/c/etcd.h"
 #include "wq/etcd_log.h"
-#include "wq/internal/memory_log.h"
 
 namespace wq {
 namespace {
@@ -20,7 +20,7 @@ Status answer;
 Status OpenEtcdLog(const EtcdOptions& options, std::shared_ptr<ReplicatedLog>* log) {
   opened = options;
   if (answer.ok()) {
-    *log = MakeMemoryLog();
+    *log = std::make_shared<support::MemoryLog>();
   }
   return answer;
 }

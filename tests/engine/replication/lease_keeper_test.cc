@@ -14,9 +14,9 @@
 
 #include "base/mutex.h"
 #include "engine/replication/fence.h"
-#include "storage/replication/memory_log.h"
 #include "tests/engine/replication/replicated_fixture.h"
 #include "tests/support/faulty_log.h"
+#include "tests/support/memory_log.h"
 #include "tests/support/wait.h"
 #include "wq/clock.h"
 
@@ -54,7 +54,7 @@ class LeaseKeeperTest : public testing::Test {
   static constexpr std::chrono::milliseconds kLease = 1h;
   static constexpr std::chrono::milliseconds kMargin{50};
   const std::shared_ptr<FaultyLog> log_ =
-      std::make_shared<FaultyLog>(std::make_shared<storage::MemoryLog>());
+      std::make_shared<FaultyLog>(std::make_shared<support::MemoryLog>());
   LogLease lease_;
   std::shared_ptr<Fence> fence_;
   Mutex mu_;

@@ -15,7 +15,7 @@
 #include "tests/engine/queue/metrics_fixture.h"
 #include "tests/engine/replication/replicated_fixture.h"
 #include "tests/support/faulty_log.h"
-#include "wq/internal/memory_log.h"
+#include "tests/support/memory_log.h"
 #include "wq/replicated_log.h"
 #include "wq/store.h"
 
@@ -118,7 +118,7 @@ class FirstOpeningTest : public ReplicatedStoreFixture {
   }
 
   const std::shared_ptr<support::FaultyLog> link_ =
-      std::make_shared<support::FaultyLog>(MakeMemoryLog());
+      std::make_shared<support::FaultyLog>(std::make_shared<support::MemoryLog>());
 };
 
 // The state at the kill is what a call that does not return leaves: the copy is taken there.

@@ -12,8 +12,8 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/environment.h"
+#include "tests/support/memory_log.h"
 #include "tests/support/wait.h"
-#include "wq/internal/memory_log.h"
 #include "wq/queue.h"
 #include "wq/replicated_log.h"
 #include "wq/store.h"
@@ -76,7 +76,7 @@ class ReplicatedStoreFixture : public testing::Test {
   std::chrono::milliseconds lease_ = support::kPatience / 4;
   std::chrono::milliseconds write_timeout_ = support::kPatience;
   support::ScratchDirectory dir_;
-  std::shared_ptr<ReplicatedLog> log_ = MakeMemoryLog();
+  std::shared_ptr<ReplicatedLog> log_ = std::make_shared<support::MemoryLog>();
 };
 
 }  // namespace wq

@@ -10,9 +10,9 @@
 
 #include "storage/local_replica.h"
 #include "storage/replicated_storage.h"
-#include "storage/replication/memory_log.h"
 #include "tests/storage/support.h"
 #include "tests/support/faulty_log.h"
+#include "tests/support/memory_log.h"
 #include "tests/support/memory_storage.h"
 #include "wq/clock.h"
 
@@ -63,7 +63,7 @@ class ReplicaFixture : public testing::Test {
   }
 
   ManualClock clock_;
-  const std::shared_ptr<MemoryLog> log_ = std::make_shared<MemoryLog>(&clock_);
+  const std::shared_ptr<support::MemoryLog> log_ = std::make_shared<support::MemoryLog>(&clock_);
   const std::shared_ptr<FaultyLog> link_ = std::make_shared<FaultyLog>(log_);
   const std::shared_ptr<MemoryDisk> disk_ = std::make_shared<MemoryDisk>();
   MemoryStorage base_{disk_};
