@@ -1,6 +1,6 @@
 // A headless Chromium, driven by its DevTools protocol over a pair of pipes. No npm package.
 import { spawn } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
@@ -214,12 +214,6 @@ class Page {
     await this.value(`${element}.focus(); ${element}.select?.()`);
     if (text === "") await this.value(`${element}.value = ""`);
     else await this.type(text);
-  }
-
-  async picture(file, { whole = false } = {}) {
-    const { data } = await this.call("Page.captureScreenshot",
-      { format: "png", captureBeyondViewport: whole });
-    writeFileSync(file, Buffer.from(data, "base64"));
   }
 }
 

@@ -1,4 +1,4 @@
-// wqctl serve with its page, for the tests and the pictures.
+// wqctl serve with its page, for the tests.
 import { spawn, execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
