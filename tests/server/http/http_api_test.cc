@@ -353,15 +353,19 @@ TEST_F(HttpApiTest, AStreamThatFailsLaterEndsWithAnErrorLine) {
 }
 
 TEST_F(HttpApiTest, TheClientsSideOfATwoWayStreamEndsWithTheConnection) {
-  HttpClient client(*http_);
-  EXPECT_EQ(client.Post(kWork, R"({"hello": {"queue": "pods", "capacity": 2}})").status, 200);
-  Push([](StreamScript* script) {
-    script->work.emplace_back().mutable_welcome()->set_session("s");
-  });
-  EXPECT_THAT(client.Chunk(), HasSubstr("{\"welcome\":{\"session\":\"s\","));
-  client.CloseEnd();
-  client.Join();
-  EXPECT_THAT(calls(), ElementsAre("Receive hello { queue: \"pods\" capacity: 2 }", "Close"));
+  for (const bool whole : {false, true}) {
+    HttpClient client(*http_);
+    EXPECT_EQ(client.Post(kWork, R"({"hello": {"queue": "pods", "capacity": 2}})").status, 200);
+    Push([](StreamScript* script) {
+      script->work.emplace_back().mutable_welcome()->set_session("s");
+    });
+    EXPECT_THAT(client.Chunk(), HasSubstr("{\"welcome\":{\"session\":\"s\","));
+    whole ? client.CloseEnd() : client.EndSending();
+    client.Join();
+    EXPECT_EQ(calls().back(), "Close");
+  }
+  EXPECT_EQ(calls().front(), "Receive hello { queue: \"pods\" capacity: 2 }");
+  EXPECT_EQ(calls().size(), 4U);
 }
 
 TEST_F(HttpApiTest, AClientThatDoesNotReadGetsNoMoreMessages) {

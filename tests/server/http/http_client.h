@@ -38,7 +38,6 @@ class HttpClient {
   HttpClient& operator=(const HttpClient&) = delete;
 
   int fd() const { return client_.get(); }
-  void CloseServer() { loop_->Close(); }
   bool Send(const std::string& bytes) { return SendAll(fd(), bytes, ServerFixture::Soon()); }
   static std::string PostOf(const std::string& path, const std::string& body,
                             const std::string& headers = "") {

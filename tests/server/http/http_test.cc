@@ -1,24 +1,19 @@
-// HTTP/1.1 on one connection: several requests, streams, and requests that are refused.
+// HTTP/1.1 on one connection: several requests, and requests that are refused.
 
 #include "server/http/http.h"
 
-#include <atomic>
-#include <functional>
 #include <memory>
 #include <string>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/mutex.h"
 #include "tests/server/http/http_client.h"
 
 namespace wq {
 namespace {
 
 using std::chrono::hours;
-using std::chrono::milliseconds;
-using ::testing::AnyOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -34,7 +29,7 @@ Http::Options HttpTestOptions() {
 
 class HttpTest : public ::testing::Test {
  protected:
-  explicit HttpTest() { Make(HttpTestOptions()); }
+  HttpTest() { Make(HttpTestOptions()); }
   void Make(const Http::Options& options) {
     http_ = std::make_unique<Http>(options);
     http_->Get("/hello", [](const HttpRequest&) { return HttpReply{.body = "hello"}; });
@@ -94,17 +89,6 @@ TEST_F(HttpTest, AClientThatEndsItsSideGetsItsAnswerAndNoMore) {
   EXPECT_EQ(client.Reply().status, 0);
 }
 
-TEST_F(HttpTest, EachRequestHasItsOwnTimeout) {
-  Http::Options options = HttpTestOptions();
-  options.io_timeout = milliseconds(50);
-  Make(options);
-  HttpClient client(*http_);
-  // On a slow machine this one may be late, too.
-  EXPECT_THAT(client.Ask(kGetHello).status, AnyOf(200, 0));
-  client.Send("GET /hel");
-  EXPECT_THAT(client.ReadToEnd(), Not(HasSubstr("TIMEOUT")));
-}
-
 TEST_F(HttpTest, EachRequestHasItsOwnLimitOfBytes) {
   HttpClient client(*http_);
   for (int i = 0; i < 5; ++i) {
@@ -121,13 +105,6 @@ TEST_F(HttpTest, ABodyAnnouncedByExpectIsTakenOrRefused) {
   EXPECT_EQ(client.Ask(head + "application/json\r\n\r\n").status, 100);
   EXPECT_EQ(client.Ask("{}").body, "|{}");
   EXPECT_EQ(client.Ask(head + "text/plain\r\n\r\n").status, 415);
-}
-
-TEST_F(HttpTest, AServerThatClosesEndsItsConnections) {
-  HttpClient client(*http_);
-  EXPECT_EQ(client.Ask(kGetHello).status, 200);
-  client.CloseServer();
-  EXPECT_EQ(client.ReadToEnd(), "");
 }
 
 // --- Refusals ---
@@ -166,116 +143,6 @@ TEST_F(HttpTest, RefusalsHaveTheFormOfTheirServer) {
   EXPECT_EQ(another.Ask("nonsense\r\n\r\n").body, "<no valid HTTP request>");
   HttpClient longer(*http_);
   EXPECT_EQ(longer.Post("/echo", std::string(100'001, 'x')).body, "<the request is too long>");
-}
-
-// --- Streams ---
-
-// Lines that a test adds, until it ends them.
-struct Lines {
-  static constexpr uint64_t kEnd = uint64_t{1} << 40;
-  std::atomic<uint64_t> waiting = 0;
-  std::atomic<uint64_t> written = 0;
-  std::atomic<int> gone = 0;  // Streams that ended before their lines.
-  Mutex mu;
-  std::function<void()> wake WQ_GUARDED_BY(mu) = nullptr;
-};
-
-class LineStream final : public HttpStream {
- public:
-  explicit LineStream(Lines* lines) : lines_(lines) {}
-  ~LineStream() override {
-    lines_->gone += ended_ ? 0 : 1;
-    const MutexLock lock(lines_->mu);
-    lines_->wake = nullptr;
-  }
-  Next Take(std::string* bytes) override {
-    if (lines_->waiting == 0) {
-      return Next::kNothing;
-    }
-    if (lines_->waiting >= Lines::kEnd) {
-      lines_->waiting = 0;
-      ended_ = true;
-      return Next::kEnd;
-    }
-    *bytes = "line\n";
-    --lines_->waiting;
-    ++lines_->written;
-    return Next::kMore;
-  }
-
- private:
-  Lines* const lines_;
-  bool ended_ = false;
-};
-
-class HttpStreamTest : public HttpTest {
- protected:
-  HttpStreamTest() { AddStream(); }
-  void AddStream() {
-    http_->Get("/stream", [this](const HttpRequest& request) {
-      const MutexLock lock(lines_.mu);
-      lines_.wake = request.wake;
-      return HttpReply{.type = "application/x-ndjson",
-                       .stream = std::make_shared<LineStream>(&lines_)};
-    });
-  }
-  void Add(uint64_t lines) {
-    lines_.waiting += lines;
-    const MutexLock lock(lines_.mu);
-    lines_.wake();
-  }
-  static constexpr uint64_t kEnd = Lines::kEnd;
-  static constexpr const char* kGetStream = "GET /stream HTTP/1.1\r\n\r\n";
-  Lines lines_;
-};
-
-TEST_F(HttpStreamTest, LinesArriveAsTheyAreMadeAndTheConnectionStays) {
-  HttpClient client(*http_);
-  for (int round = 0; round < 3; ++round) {
-    const ReceivedReply reply = client.Ask(kGetStream);
-    EXPECT_EQ(reply.status, 200);
-    EXPECT_THAT(reply.head, HasSubstr("Transfer-Encoding: chunked\r\n"));
-    EXPECT_THAT(reply.head, HasSubstr("Content-Type: application/x-ndjson\r\n"));
-    for (int i = 0; i < 3; ++i) {
-      Add(1);
-      EXPECT_EQ(client.Chunk(), "line\n");
-    }
-    Add(kEnd);
-    EXPECT_EQ(client.Chunk(), "");
-    EXPECT_EQ(client.Ask(kGetHello).body, "hello");
-  }
-  EXPECT_EQ(lines_.gone, 0);
-}
-
-TEST_F(HttpStreamTest, ASilentStreamEndsWhenTheClientCloses) {
-  for (const bool whole : {false, true}) {
-    lines_.gone = 0;
-    HttpClient client(*http_);
-    EXPECT_EQ(client.Ask(kGetStream).status, 200);
-    whole ? client.CloseEnd() : client.EndSending();
-    client.Join();
-    EXPECT_EQ(lines_.gone, 1);
-  }
-}
-
-TEST_F(HttpStreamTest, AStreamEndsWhenTheServerCloses) {
-  HttpClient client(*http_);
-  EXPECT_EQ(client.Ask(kGetStream).status, 200);
-  client.CloseServer();
-  EXPECT_EQ(lines_.gone, 1);
-}
-
-TEST_F(HttpStreamTest, AClientThatDoesNotReadBoundsWhatIsWritten) {
-  Http::Options options = HttpTestOptions();
-  options.io_timeout = milliseconds(50);
-  Make(options);
-  AddStream();
-  HttpClient client(*http_);
-  EXPECT_EQ(client.Ask(kGetStream).status, 200);
-  Add(kEnd - 1);
-  client.Join();
-  EXPECT_GT(lines_.written, 0U);
-  EXPECT_LT(lines_.written, 1'000'000U);  // A socket holds far less.
 }
 
 }  // namespace

@@ -7,9 +7,7 @@
 #include <netinet/tcp.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/un.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -332,35 +330,6 @@ TEST_F(AcceptorTest, TcpNoticesACutNetworkByItself) {
   EXPECT_EQ(option(IPPROTO_TCP, TCP_KEEPINTVL), 10);
   EXPECT_EQ(option(IPPROTO_TCP, TCP_KEEPCNT), 3);
   EXPECT_EQ(option(IPPROTO_TCP, TCP_USER_TIMEOUT), 60'000);
-}
-
-TEST_F(AcceptorTest, AnotherUserIsRefused) {
-  if (geteuid() != 0) {
-    GTEST_SKIP() << "only root can be two users";
-  }
-  Serve();
-  const std::string path = dir_ / "control.sock";
-  ASSERT_EQ(chmod(dir_.path().c_str(), 0755), 0);
-  ASSERT_EQ(chmod(path.c_str(), 0666), 0);
-  sockaddr_un address = {.sun_family = AF_UNIX, .sun_path = {}};
-  ASSERT_LT(path.size(), sizeof(address.sun_path));
-  path.copy(address.sun_path, sizeof(address.sun_path));
-  for (const uid_t uid : {uid_t{0}, uid_t{65534}}) {
-    const pid_t child = fork();
-    if (child == 0) {  // System calls only. Exits with 1 if it gets bytes.
-      char buffer[64];
-      const int fd = socket(AF_UNIX, SOCK_STREAM, 0);
-      if (setuid(uid) != 0 ||
-          connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) {
-        _exit(100);
-      }
-      static_cast<void>(send(fd, kPreface, 4, MSG_NOSIGNAL));
-      _exit(read(fd, buffer, sizeof(buffer)) > 0 ? 1 : 0);
-    }
-    int status = 0;
-    ASSERT_EQ(waitpid(child, &status, 0), child);
-    EXPECT_EQ(WEXITSTATUS(status), uid == 0 ? 1 : 0) << uid;
-  }
 }
 
 TEST_F(AcceptorTest, StopLeavesTheKnownConnections) {

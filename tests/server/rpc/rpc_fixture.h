@@ -22,6 +22,7 @@
 #include "base/mutex.h"
 #include "server/api/method.h"
 #include "server/rpc/rpc_server.h"
+#include "server/rpc/rpc_status.h"
 #include "wq/v1/queue.grpc.pb.h"
 #include "wq/v1/work.grpc.pb.h"
 
@@ -64,17 +65,15 @@ class Gate {
 // What the streams of a test have seen.
 class Census {
  public:
-  void Count(int opened, int received, int ended, int closed) {
+  void Count(int opened, int received, int closed) {
     const MutexLock lock(mu_);
     opened_ += opened;
     received_ += received;
-    received_all_ += ended;
     closed_ += closed;
     changed_.NotifyAll();
   }
   void AwaitReceived(int count) { Await(&received_, count); }
   void AwaitOpened(int count) { Await(&opened_, count); }
-  void AwaitReceivedAll(int count) { Await(&received_all_, count); }
   void AwaitClosed(int count) { Await(&closed_, count); }
   int opened() { return Get(&opened_); }
   int closed() { return Get(&closed_); }
@@ -96,7 +95,6 @@ class Census {
   CondVar changed_;
   int opened_ WQ_GUARDED_BY(mu_) = 0;
   int received_ WQ_GUARDED_BY(mu_) = 0;
-  int received_all_ WQ_GUARDED_BY(mu_) = 0;
   int closed_ WQ_GUARDED_BY(mu_) = 0;
 };
 
@@ -107,7 +105,7 @@ class EchoStream : public Stream {
  public:
   EchoStream(StreamCarrier* carrier, Census* census, Gate* gate, size_t limit)
       : carrier_(carrier), census_(census), gate_(gate), limit_(limit) {
-    census_->Count(1, 0, 0, 0);
+    census_->Count(1, 0, 0);
   }
   ~EchoStream() override { EXPECT_TRUE(closed_); }
 
@@ -138,7 +136,7 @@ class EchoStream : public Stream {
     }
     receiving_ = false;
     carrier_->Wake();
-    census_->Count(0, 1, 0, 0);
+    census_->Count(0, 1, 0);
     return Status::Ok();
   }
   void ReceivedAll() override {
@@ -150,7 +148,6 @@ class EchoStream : public Stream {
       received_all_ = true;
     }
     carrier_->Wake();
-    census_->Count(0, 0, 1, 0);
   }
   bool WantsMore() const override {
     const MutexLock lock(mu_);
@@ -178,7 +175,7 @@ class EchoStream : public Stream {
     EXPECT_FALSE(receiving_);
     EXPECT_FALSE(taking_);
     EXPECT_FALSE(closed_.exchange(true)) << "two calls of Close";
-    census_->Count(0, 0, 0, 1);
+    census_->Count(0, 0, 1);
   }
 
  private:
@@ -200,6 +197,14 @@ inline Status EchoAdd(const v1::AddRequest& request, v1::AddResponse* response) 
   }
   response->set_added(static_cast<uint64_t>(request.keys_size()));
   return Status::Ok();
+}
+
+// wq's code of a call that has ended; empty: it was Ok.
+inline std::string CodeOf(const grpc::ClientContext& context) {
+  const auto it = context.GetServerTrailingMetadata().find(kCodeMetadata);
+  return it == context.GetServerTrailingMetadata().end()
+             ? ""
+             : std::string(it->second.data(), it->second.size());
 }
 
 class RpcFixture {

@@ -28,13 +28,6 @@ v1::WorkRequest Answers(int count, bool wait = false, const std::string& queue =
   return request;
 }
 
-std::string WqCode(const grpc::ClientContext& context) {
-  const auto it = context.GetServerTrailingMetadata().find(kCodeMetadata);
-  return it == context.GetServerTrailingMetadata().end()
-             ? ""
-             : std::string(it->second.data(), it->second.size());
-}
-
 TEST(RpcStream, EachMessageIsAnsweredInOrder) {
   for (const int threads : {1, 4}) {
     RpcFixture f;
@@ -86,7 +79,7 @@ TEST(RpcStream, AnErrorOfReceiveEndsTheStream) {
   v1::WorkResponse response;
   EXPECT_FALSE(stream->Read(&response));
   const grpc::Status status = stream->Finish();
-  EXPECT_EQ(FromGrpc(status, WqCode(context)).ToString(), "NotFound: there is no queue bad");
+  EXPECT_EQ(FromGrpc(status, CodeOf(context)).ToString(), "NotFound: there is no queue bad");
   f.census.AwaitClosed(1);
 }
 
@@ -308,7 +301,7 @@ TEST(RpcClose, StreamsEndWithItsStatus) {
   for (size_t i = 0; i < streams.size(); ++i) {
     const grpc::Status status = streams[i]->Finish();
     EXPECT_EQ(status.error_code(), grpc::StatusCode::UNAVAILABLE);
-    EXPECT_EQ(FromGrpc(status, WqCode(*contexts[i])).ToString(), ServerCloses().ToString());
+    EXPECT_EQ(FromGrpc(status, CodeOf(*contexts[i])).ToString(), ServerCloses().ToString());
   }
 }
 

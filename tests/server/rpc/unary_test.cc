@@ -13,13 +13,6 @@
 namespace wq {
 namespace {
 
-std::string CodeOf(const grpc::ClientContext& context) {
-  const auto it = context.GetServerTrailingMetadata().find(kCodeMetadata);
-  return it == context.GetServerTrailingMetadata().end()
-             ? ""
-             : std::string(it->second.data(), it->second.size());
-}
-
 v1::AddRequest Request(int keys, const std::string& queue = "pods") {
   v1::AddRequest request;
   request.set_queue(queue);
