@@ -64,7 +64,7 @@ class Inspector {
     }
     if (queue.full_per_second() > 0) {
       Add(OverviewFinding::ODD, queue.name(),
-          "The queue is full: adds wait, are refused, or fall to the slow lane.");
+          "The queue is full: adds wait, or are refused.");
     }
     if (counts.failing() > 0) {
       Add(OverviewFinding::ODD, queue.name(), KeysAre(counts.failing()) + " failing.");

@@ -90,7 +90,7 @@ TEST_F(FindingsTest, StuckKeysAndAFullQueue) {
           "BAD pods: 1 key is stuck: its worker holds it for longer than the queue's stuck_after.",
           "BAD nodes: 2 keys are stuck: their workers hold them for longer than the queue's "
           "stuck_after.",
-          "ODD pods: The queue is full: adds wait, are refused, or fall to the slow lane."));
+          "ODD pods: The queue is full: adds wait, or are refused."));
 }
 
 TEST_F(FindingsTest, AQueueThatShutsDown) {
