@@ -75,13 +75,8 @@ func BenchmarkAddAsyncMeasured(b *testing.B) {
 	benchAdd(b, benchQueueOf(b, Async, StoreOptions{CreateIfMissing: true, Metrics: true}))
 }
 
-func BenchmarkAddProcess16(b *testing.B) { benchAdd16(b, benchQueue(b, Process)) }
-func BenchmarkAddMemory16(b *testing.B) {
-	benchAdd16(b, openQueue(b, memoryStore(b), QueueOptions[string]{}))
-}
-
-func benchAdd16(b *testing.B, q *Queue[string]) {
-	keys := benchKeys(b.N)
+func BenchmarkAddProcess16(b *testing.B) {
+	q, keys := benchQueue(b, Process), benchKeys(b.N)
 	var group sync.WaitGroup
 	b.ResetTimer()
 	for w := 0; w < 16; w++ {

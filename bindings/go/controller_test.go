@@ -9,16 +9,9 @@ import (
 	"time"
 )
 
-// priorityQueueOptions has the shape of controller-runtime's controller.Options, and its queue that
-// of priorityqueue.PriorityQueue.
-type priorityQueueOptions struct {
-	NewQueue func(controllerName string,
-		rateLimiter typedRateLimiter[request]) typedRateLimitingInterface[request]
-}
-
 func TestNewPriorityQueueFitsNewQueue(t *testing.T) {
 	store := memoryStore(t)
-	for name, options := range map[string]priorityQueueOptions{
+	for name, options := range map[string]controllerOptions{
 		"plain": {NewQueue: func(name string,
 			_ typedRateLimiter[request]) typedRateLimitingInterface[request] {
 			return NewPriorityQueue[addOpts](store, name, QueueOptions[request]{})

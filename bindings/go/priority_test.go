@@ -226,13 +226,6 @@ func TestAfterBoundsTheBackoff(t *testing.T) {
 	}
 }
 
-// fixedDelay is a limiter of the caller's.
-type fixedDelay time.Duration
-
-func (d fixedDelay) When(string) time.Duration { return time.Duration(d) }
-func (fixedDelay) Forget(string)               {}
-func (fixedDelay) NumRequeues(string) int      { return 0 }
-
 func TestEqualTimesAreInTheOrderOfTheAdds(t *testing.T) {
 	clock, _, q := clockedPriorityQueue(t)
 	q.AddWithOpts(addOpts{After: time.Second}, "c", "a", "b")
@@ -305,18 +298,4 @@ func TestAHeldItemAndItsDelaySurviveApart(t *testing.T) {
 	q.Done("a")
 	clock.Advance(time.Hour)
 	wantAt(t, q, "a", 4)
-}
-
-func TestARequeueKeepsItsPriority(t *testing.T) {
-	_, q := openPriorityQueue(t)
-	q.AddWithOpts(addOpts{Priority: at(9)}, "failing")
-	item, priority, _ := q.GetWithPriority()
-	q.AddWithOpts(addOpts{RateLimited: true, Priority: &priority}, item)
-	if q.NumRequeues(item) != 1 {
-		t.Fatal("the failure was not counted")
-	}
-	q.Done(item)
-	eventually(t, "it is due", func() bool { return q.Len() == 1 })
-	q.AddWithOpts(addOpts{Priority: at(8)}, "lower")
-	wantOrder(t, q, "failing", "lower")
 }

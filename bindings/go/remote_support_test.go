@@ -214,3 +214,27 @@ func wantCauses(t *testing.T, q *Queue[string], item string, want ...Cause) {
 		t.Fatalf("%q has %+v, not %+v", item, causes, want)
 	}
 }
+
+// typedRateLimitingInterface has the methods of client-go's.
+type typedRateLimitingInterface[T comparable] interface {
+	Add(item T)
+	Len() int
+	Get() (item T, shutdown bool)
+	Done(item T)
+	ShutDown()
+	ShutDownWithDrain()
+	ShuttingDown() bool
+	AddAfter(item T, duration time.Duration)
+	AddRateLimited(item T)
+	Forget(item T)
+	NumRequeues(item T) int
+}
+
+var _ typedRateLimitingInterface[string] = (*Queue[string])(nil)
+
+// fixedDelay is a limiter of the caller's.
+type fixedDelay time.Duration
+
+func (d fixedDelay) When(string) time.Duration { return time.Duration(d) }
+func (fixedDelay) Forget(string)               {}
+func (fixedDelay) NumRequeues(string) int      { return 0 }

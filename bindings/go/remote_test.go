@@ -11,21 +11,6 @@ import (
 	"time"
 )
 
-// The methods of client-go's workqueue.TypedRateLimitingInterface.
-var _ interface {
-	Add(item string)
-	Len() int
-	Get() (item string, shutdown bool)
-	Done(item string)
-	ShutDown()
-	ShutDownWithDrain()
-	ShuttingDown() bool
-	AddAfter(item string, duration time.Duration)
-	AddRateLimited(item string)
-	Forget(item string)
-	NumRequeues(item string) int
-} = (*Queue[string])(nil)
-
 func TestRemoteItemsAreDeduplicatedAndInOrder(t *testing.T) {
 	onServers(t, func(t *testing.T, p *proxy) {
 		q := openRemote(t, p.dir)
@@ -558,7 +543,7 @@ func TestAnOptionOfTheOwnerIsRefused(t *testing.T) {
 			options.Lanes = []Lane{1}
 		case reflect.Interface:
 			if o.Field(i).Name == "Limiter" {
-				options.Limiter = noLimit{}
+				options.Limiter = fixedDelay(0)
 			} else {
 				options.Codec = stringCodec[string]{}
 			}
@@ -585,12 +570,6 @@ func TestAnOptionOfTheOwnerIsRefused(t *testing.T) {
 		}
 	}
 }
-
-type noLimit struct{}
-
-func (noLimit) When(string) time.Duration { return 0 }
-func (noLimit) Forget(string)             {}
-func (noLimit) NumRequeues(string) int    { return 0 }
 
 func TestARemoteControllersQueueHasThePrioritiesOfItsOwner(t *testing.T) {
 	type opts struct {

@@ -9,28 +9,6 @@ import (
 
 // The interfaces of Kubernetes' libraries, by their shape.
 
-type typedInterface[T comparable] interface {
-	Add(item T)
-	Len() int
-	Get() (item T, shutdown bool)
-	Done(item T)
-	ShutDown()
-	ShutDownWithDrain()
-	ShuttingDown() bool
-}
-
-type typedDelayingInterface[T comparable] interface {
-	typedInterface[T]
-	AddAfter(item T, duration time.Duration)
-}
-
-type typedRateLimitingInterface[T comparable] interface {
-	typedDelayingInterface[T]
-	AddRateLimited(item T)
-	Forget(item T)
-	NumRequeues(item T) int
-}
-
 type typedRateLimiter[T comparable] interface {
 	When(item T) time.Duration
 	Forget(item T)
@@ -51,8 +29,6 @@ type controllerOptions struct {
 	NewQueue func(controllerName string,
 		rateLimiter typedRateLimiter[request]) typedRateLimitingInterface[request]
 }
-
-var _ typedRateLimitingInterface[string] = (*Queue[string])(nil)
 
 // noWait delays no item.
 type noWait struct{}

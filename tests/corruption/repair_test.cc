@@ -205,30 +205,6 @@ TEST_F(RepairTest, ADamagedBlockOfATableCostsNoMoreThanItself) {
   EXPECT_LE(bytes, (size_t{16} << 10) + 512);
 }
 
-// Whatever is damaged, the new store is sound and the old one is unchanged.
-TEST_F(RepairTest, AnyDamageLeavesASoundNewStore) {
-  const std::vector<TemplateStore> stores = {MakeRecoveredStore(), MakeSmallClosedStore()};
-  std::mt19937_64 random(11);
-  for (int n = 0; n < 60; ++n) {
-    const TemplateStore& store = stores[random() % stores.size()];
-    Files files = store.files;
-    for (int damages = 0; damages < 3; ++damages) {
-      auto file = files.begin();
-      std::advance(file, static_cast<ptrdiff_t>(random() % files.size()));
-      // Another version in FORMAT is no damage.
-      if (file->second.empty() || file->first == "FORMAT") continue;
-      const size_t at = random() % file->second.size();
-      SCOPED_TRACE(store.name + ", " + file->first + " at " + std::to_string(at));
-      if (random() % 4 == 0) {
-        file->second.resize(at);
-      } else {
-        file->second[at] ^= static_cast<char>(1U << random() % 8);
-      }
-    }
-    RepairFiles(files);
-  }
-}
-
 // A manifest whose end is missing names tables and logs of an earlier point in time.
 TEST_F(RepairTest, AManifestThatIsCutOffSavesAsMuchAsNoManifest) {
   const TemplateStore store = MakeRecoveredStore();

@@ -277,16 +277,5 @@ TEST_F(ControllerMetricsTest, CountsResultsAndWhatWasSpecialOfThem) {
   EXPECT_THAT(provider_->Scrape(), IsEmpty());
 }
 
-TEST_F(ControllerMetricsTest, ObservesAController) {
-  Controller controller(queue_,
-                        [](const ReconcileContext&) -> Result { return Status::IOError("no"); },
-                        {.observer = metrics_.get()});
-  ASSERT_TRUE(controller.Start().ok());
-  Add("a");
-  ASSERT_TRUE(controller.Drain(support::kPatience).ok());
-  EXPECT_EQ(Total("error"), 1U);
-  EXPECT_EQ(Times().size(), 1U);
-}
-
 }  // namespace
 }  // namespace wq
