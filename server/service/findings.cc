@@ -63,8 +63,7 @@ class Inspector {
               " for longer than the queue's stuck_after.");
     }
     if (queue.full_per_second() > 0) {
-      Add(OverviewFinding::ODD, queue.name(),
-          "The queue is full: adds wait, or are refused.");
+      Add(OverviewFinding::ODD, queue.name(), "The queue is full: adds wait, or are refused.");
     }
     if (counts.failing() > 0) {
       Add(OverviewFinding::ODD, queue.name(), KeysAre(counts.failing()) + " failing.");
