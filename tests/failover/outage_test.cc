@@ -6,7 +6,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
@@ -21,6 +20,7 @@
 
 #include "tests/etcd/cluster.h"
 #include "tests/support/environment.h"
+#include "tests/support/proxy.h"
 #include "wq/clock.h"
 #include "wq/etcd_log.h"
 #include "wq/queue.h"
@@ -40,7 +40,7 @@ constexpr char kPrefix[] = "/wq/outage";
 const AddOptions kLogged = {.durability = Durability::kReplicated};
 const AddOptions kLocal = {.durability = Durability::kProcess};
 
-constexpr int kTickMs = 10;  // A change of the cuts takes effect within it.
+using support::Proxy;
 
 sockaddr_in Loopback(int port) {
   sockaddr_in address{};
@@ -50,114 +50,26 @@ sockaddr_in Loopback(int port) {
   return address;
 }
 
-// One direction of a connection.
-struct Pipe {
-  int from = -1;
-  int to = -1;
-  int way = 0;
-};
-
-// False: the connection has ended.
-bool Forward(const Pipe& pipe) {
-  char buffer[65536];
-  const ssize_t n = read(pipe.from, buffer, sizeof buffer);
-  for (ssize_t written = 0; written < n;) {
-    const ssize_t w =
-        send(pipe.to, buffer + written, static_cast<size_t>(n - written), MSG_NOSIGNAL);
-    if (w <= 0) return false;
-    written += w;
-  }
-  return n > 0;
-}
-
-// A TCP proxy on 127.0.0.1 in front of one port, which can stop to forward in one direction: the
-// bytes stay unread, and no connection is closed, as when a network loses packets one way.
-// Thread-safe; it has one thread.
-class Proxy {
- public:
-  enum class Way : uint8_t { kToServer = 0, kToClient = 1 };
-
-  explicit Proxy(const std::string& server);  // "127.0.0.1:PORT"
-  ~Proxy();
-  Proxy(const Proxy&) = delete;
-  Proxy& operator=(const Proxy&) = delete;
-
-  std::string endpoint() const { return "127.0.0.1:" + std::to_string(port_); }
-  // Also of connections that are made later.
-  void Cut(Way way, bool cut) { cut_[static_cast<int>(way)] = cut; }
-
- private:
-  void Run();
-
-  int listener_ = -1;
-  int port_ = 0;
-  int server_port_ = 0;
-  std::atomic<bool> cut_[2] = {false, false};
-  std::atomic<bool> stop_{false};
-  std::thread thread_;
-};
-
-Proxy::Proxy(const std::string& server)
-    : server_port_(std::atoi(server.substr(server.rfind(':') + 1).c_str())) {
-  listener_ = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+// A listening socket on a free port of 127.0.0.1, and its "127.0.0.1:PORT".
+int Listen(std::string* endpoint) {
+  const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   sockaddr_in address = Loopback(0);
   socklen_t length = sizeof address;
-  if (listener_ < 0 || bind(listener_, reinterpret_cast<sockaddr*>(&address), length) != 0 ||
-      listen(listener_, 16) != 0 ||
-      getsockname(listener_, reinterpret_cast<sockaddr*>(&address), &length) != 0) {
-    std::abort();
-  }
-  port_ = ntohs(address.sin_port);
-  thread_ = std::thread([this] { Run(); });
+  EXPECT_EQ(bind(fd, reinterpret_cast<sockaddr*>(&address), length), 0);
+  EXPECT_EQ(listen(fd, 16), 0);
+  EXPECT_EQ(getsockname(fd, reinterpret_cast<sockaddr*>(&address), &length), 0);
+  *endpoint = "127.0.0.1:" + std::to_string(ntohs(address.sin_port));
+  return fd;
 }
 
-Proxy::~Proxy() {
-  stop_ = true;
-  thread_.join();
-  close(listener_);
-}
-
-void Proxy::Run() {
-  std::vector<Pipe> pipes;  // Two for each connection, one after the other.
-  while (!stop_) {
-    std::vector<pollfd> fds = {{.fd = listener_, .events = POLLIN, .revents = 0}};
-    for (const Pipe& pipe : pipes) {
-      // poll ignores a negative descriptor.
-      fds.push_back({.fd = cut_[pipe.way] ? -1 : pipe.from, .events = POLLIN, .revents = 0});
-    }
-    if (poll(fds.data(), fds.size(), kTickMs) <= 0) {
-      continue;
-    }
-    for (size_t i = pipes.size() / 2; i-- > 0;) {
-      bool alive = true;
-      for (size_t way = 0; way < 2 && alive; ++way) {
-        const Pipe& pipe = pipes[2 * i + way];
-        alive = fds[1 + 2 * i + way].revents == 0 || cut_[pipe.way] || Forward(pipe);
-      }
-      if (!alive) {
-        close(pipes[2 * i].from);
-        close(pipes[2 * i].to);
-        pipes.erase(pipes.begin() + static_cast<ptrdiff_t>(2 * i),
-                    pipes.begin() + static_cast<ptrdiff_t>(2 * i + 2));
-      }
-    }
-    if (fds[0].revents != 0) {
-      const int client = accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
-      const int server = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-      const sockaddr_in address = Loopback(server_port_);
-      if (connect(server, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
-        close(client);
-        close(server);
-        continue;
-      }
-      pipes.push_back({.from = client, .to = server, .way = 0});
-      pipes.push_back({.from = server, .to = client, .way = 1});
-    }
+int ConnectTo(const std::string& endpoint) {
+  const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  const sockaddr_in address = Loopback(std::atoi(endpoint.substr(endpoint.rfind(':') + 1).c_str()));
+  if (connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
+    close(fd);
+    return -1;
   }
-  for (size_t i = 0; i < pipes.size(); i += 2) {
-    close(pipes[i].from);
-    close(pipes[i].to);
-  }
+  return fd;
 }
 
 [[nodiscard]] bool Eventually(const std::function<bool()>& true_now) {
@@ -255,9 +167,9 @@ class OneWayTest : public OutageTest, public testing::WithParamInterface<Proxy::
 
 TEST_P(OneWayTest, AnOwnerThatIsCutOffStopsBeforeTheNextOneBegins) {
   EtcdCluster etcd;
-  Proxy proxy(etcd.endpoint(0));
   EtcdOptions through = etcd.Options(kPrefix);
-  through.endpoints = {proxy.endpoint()};
+  const int listener = Listen(&through.endpoints.at(0));
+  Proxy proxy(listener, [&etcd] { return ConnectTo(etcd.endpoint(0)); });
   const std::unique_ptr<Store> owner = Open("a", through);
   Queue* queue = nullptr;
   Lead(owner.get(), &queue);

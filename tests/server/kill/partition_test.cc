@@ -3,14 +3,8 @@
 //
 // WQ_SEED is the seed (a run prints its own), WQ_PARTITION_EVENTS the number of times
 // that a connection is cut off.
-#include <fcntl.h>
-#include <poll.h>
-#include <sys/eventfd.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <chrono>
 #include <filesystem>
@@ -28,6 +22,7 @@
 #include "tests/server/kill/judge.h"
 #include "tests/server/server_fixture.h"
 #include "tests/support/environment.h"
+#include "tests/support/proxy.h"
 #include "wq/live_store.h"
 #include "wq/live_worker.h"
 
@@ -38,143 +33,32 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 using std::chrono::steady_clock;
 
-// Serves DIR/control.sock, and passes the bytes of its connections to and from another socket.
-// Thread-safe.
-class Proxy {
+// The server's socket, under the name of another directory, whose connections can be cut off.
+class ProxyOf : public Proxy {
  public:
-  Proxy(const std::string& dir, const std::string& target_dir)
-      : event_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
-    std::filesystem::create_directory(dir);
-    SocketFile file;
-    EXPECT_TRUE(OpenSocketFile(dir, "control.sock", &file).ok());
-    EXPECT_TRUE(ListenOnFile(file, &listener_).ok());
-    EXPECT_TRUE(OpenSocketFile(target_dir, "control.sock", &target_).ok());
-    thread_ = std::thread([this] { Run(); });
+  ProxyOf(const std::string& dir, const std::string& target_dir)
+      : Proxy(Listen(dir), [target_dir] {
+          SocketFile file;
+          FileDescriptor fd(-1);
+          EXPECT_TRUE(OpenSocketFile(target_dir, "control.sock", &file).ok());
+          return ConnectToFile(file, &fd).ok() ? fd.Release() : -1;
+        }) {}
+  void CutOff(bool cut = true) {
+    Cut(Way::kToServer, cut);
+    Cut(Way::kToClient, cut);
   }
-  ~Proxy() {
-    ending_ = true;
-    Wake();
-    thread_.join();
-  }
-  Proxy(const Proxy&) = delete;
-  Proxy& operator=(const Proxy&) = delete;
-
-  // Holds all bytes back, and takes no connection, until Heal.
-  void CutOff() {
-    cut_off_ = true;
-    Wake();
-  }
-  void Heal() {
-    cut_off_ = false;
-    Wake();
-  }
-  // Closes all connections.
-  void Break() {
-    breaking_ = true;
-    Wake();
-  }
+  void Heal() { CutOff(false); }
 
  private:
-  struct Pipe {  // One direction.
-    int from = -1;
-    int to = -1;
-    std::string bytes = {};  // That `to` has not taken.
-    bool ended = false;
-  };
-  struct Link {
-    FileDescriptor client;
-    FileDescriptor server;
-    std::array<Pipe, 2> pipes;
-  };
-
-  void Wake() const {
-    const uint64_t one = 1;
-    EXPECT_EQ(write(event_.get(), &one, sizeof(one)), ssize_t{sizeof(one)});
+  static int Listen(const std::string& dir) {
+    std::filesystem::create_directory(dir);
+    SocketFile file;
+    FileDescriptor fd(-1);
+    EXPECT_TRUE(OpenSocketFile(dir, "control.sock", &file).ok());
+    EXPECT_TRUE(ListenOnFile(file, &fd).ok());
+    return fd.Release();
   }
-  void Run();
-  void Accept();
-  static void Move(Pipe* pipe);
-
-  const FileDescriptor event_;
-  FileDescriptor listener_{-1};
-  SocketFile target_;
-  std::vector<std::unique_ptr<Link>> links_;  // Of the thread.
-  std::atomic<bool> cut_off_ = false;
-  std::atomic<bool> breaking_ = false;
-  std::atomic<bool> ending_ = false;
-  std::thread thread_;
 };
-
-void Proxy::Accept() {
-  auto link = std::make_unique<Link>(
-      Link{FileDescriptor(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC)),
-           FileDescriptor(-1),
-           {}});
-  if (!link->client.valid() || !ConnectToFile(target_, &link->server).ok()) {
-    return;
-  }
-  for (const int fd : {link->client.get(), link->server.get()}) {
-    fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
-  }
-  link->pipes[0] = {.from = link->client.get(), .to = link->server.get()};
-  link->pipes[1] = {.from = link->server.get(), .to = link->client.get()};
-  links_.push_back(std::move(link));
-}
-
-void Proxy::Move(Pipe* pipe) {
-  char buffer[65536];
-  if (pipe->bytes.empty() && !pipe->ended) {
-    const ssize_t n = recv(pipe->from, buffer, sizeof(buffer), MSG_DONTWAIT);
-    if (n == 0 || (n < 0 && errno != EAGAIN)) {
-      pipe->ended = true;
-    } else if (n > 0) {
-      pipe->bytes.assign(buffer, static_cast<size_t>(n));
-    }
-  }
-  if (!pipe->bytes.empty()) {
-    const ssize_t n =
-        send(pipe->to, pipe->bytes.data(), pipe->bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
-    if (n > 0) {
-      pipe->bytes.erase(0, static_cast<size_t>(n));
-    } else if (errno != EAGAIN) {
-      pipe->ended = true;
-    }
-  }
-}
-
-void Proxy::Run() {
-  while (!ending_) {
-    std::vector<pollfd> polled = {{.fd = event_.get(), .events = POLLIN, .revents = 0}};
-    if (!cut_off_) {
-      polled.push_back({.fd = listener_.get(), .events = POLLIN, .revents = 0});
-      for (const auto& link : links_) {
-        for (const Pipe& pipe : link->pipes) {
-          polled.push_back(pipe.bytes.empty()
-                               ? pollfd{.fd = pipe.from, .events = POLLIN, .revents = 0}
-                               : pollfd{.fd = pipe.to, .events = POLLOUT, .revents = 0});
-        }
-      }
-    }
-    poll(polled.data(), polled.size(), -1);
-    uint64_t ignored = 0;
-    static_cast<void>(!read(event_.get(), &ignored, sizeof(ignored)));
-    if (breaking_.exchange(false)) {
-      links_.clear();
-    }
-    if (cut_off_) {
-      continue;
-    }
-    for (const auto& link : links_) {
-      Move(&link->pipes[0]);
-      Move(&link->pipes[1]);
-    }
-    std::erase_if(links_,
-                  [](const auto& link) { return link->pipes[0].ended || link->pipes[1].ended; });
-    if (polled.size() > 1 && polled[1].revents != 0) {
-      Accept();
-    }
-  }
-}
 
 class PartitionTest : public testing::Test, protected ServerFixture {
  protected:
@@ -197,7 +81,7 @@ class PartitionTest : public testing::Test, protected ServerFixture {
 };
 
 TEST_F(PartitionTest, AWorkerThatIsCutOffLosesItsKeysAndItsLateAnswerIsRefused) {
-  Proxy proxy(dir_ / "proxy", store_dir_);
+  ProxyOf proxy(dir_ / "proxy", store_dir_);
   const auto cut_off = Work(dir_ / "proxy");
   ASSERT_NE(cut_off, nullptr);
   ASSERT_TRUE(pods_->Add("a").ok());
@@ -226,7 +110,7 @@ TEST_F(PartitionTest, AWorkerThatIsCutOffLosesItsKeysAndItsLateAnswerIsRefused) 
 }
 
 TEST_F(PartitionTest, AShortDelayLosesNothing) {
-  Proxy proxy(dir_ / "proxy", store_dir_);
+  ProxyOf proxy(dir_ / "proxy", store_dir_);
   const auto worker = Work(dir_ / "proxy");
   ASSERT_NE(worker, nullptr);
   ASSERT_TRUE(pods_->Add("a").ok());
@@ -289,17 +173,17 @@ TEST_F(PartitionTest, NoKeyIsAssignedTwiceAtOnceWhileWorkersAreCutOff) {
   const uint64_t events = FromEnvironment("WQ_PARTITION_EVENTS", 6);
   std::cout << "replay with WQ_SEED=" << seed << " WQ_PARTITION_EVENTS=" << events << "\n";
   std::mt19937_64 random(seed);
-  std::vector<std::unique_ptr<Proxy>> proxies;
+  std::vector<std::unique_ptr<ProxyOf>> proxies;
   std::vector<std::thread> threads;
   for (int i = 0; i < 3; ++i) {
     const std::string dir = dir_ / ("proxy-" + std::to_string(i));
-    proxies.push_back(std::make_unique<Proxy>(dir, store_dir_));
+    proxies.push_back(std::make_unique<ProxyOf>(dir, store_dir_));
     threads.emplace_back([this, dir] { WorkOn(dir); });
   }
   threads.emplace_back([this] { WorkOn(store_dir_); });  // This one is never cut off.
   threads.emplace_back([this, add_seed = random()] { Add(add_seed); });
   for (uint64_t i = 0; i < events; ++i) {
-    Proxy* const proxy = proxies[random() % proxies.size()].get();
+    ProxyOf* const proxy = proxies[random() % proxies.size()].get();
     proxy->CutOff();
     // Up to twice the silence limit, so that many answers are late.
     const auto until = steady_clock::now() + milliseconds(random() % 3 == 0 ? 10 : 1300);
