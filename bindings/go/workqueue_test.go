@@ -117,17 +117,6 @@ func TestShutDownWithDrainWaitsForDone(t *testing.T) {
 	must(t, q.Err())
 }
 
-func TestAddAfterIsNeverEarly(t *testing.T) {
-	q := memoryQueue(t)
-	const delay = 30 * time.Millisecond
-	start := time.Now()
-	q.AddAfter("a", delay)
-	wantNext(t, q, "a")
-	if waited := time.Since(start); waited < delay {
-		t.Fatalf("it was handed out after %v", waited)
-	}
-}
-
 func TestAddAfterNothingIsAdd(t *testing.T) {
 	q := memoryQueue(t)
 	q.AddAfter("a", 0)

@@ -1,12 +1,8 @@
 // The callbacks of the C interface: when they are called, and which calls they may not make.
 
-#include <poll.h>
-#include <unistd.h>
-
 #include <atomic>
 #include <cstring>
 #include <stdexcept>
-#include <thread>
 #include <vector>
 
 #include "tests/c/c_fixture.h"
@@ -114,44 +110,6 @@ TEST_F(CallbackTest, ReadyNotifiesOnceAfterCallsThatFoundNoKey) {
   EXPECT_EQ(Get(), "TimedOut");
   ASSERT_EQ(wq_queue_stop(queue_, &error_), WQ_OK);
   EXPECT_EQ(notifications, 2);
-}
-
-// One thread waits on the descriptor for any number of workers. No key is missed, not even one that
-// is added between the call and the wait.
-TEST_F(CallbackTest, AWaiterOnTheDescriptorMissesNoKey) {
-  constexpr int kKeys = 20'000;
-  OpenQueue();
-  int fd = -1;
-  ASSERT_EQ(wq_queue_ready_fd(queue_, &fd, &error_), WQ_OK);
-  std::vector<std::thread> producers;
-  for (int p = 0; p < 2; ++p) {
-    producers.emplace_back([this, p] {
-      for (int i = 0; i < kKeys / 2; ++i) {
-        const std::string key = std::to_string(p) + "/" + std::to_string(i);
-        EXPECT_EQ(wq_queue_add(queue_, key.data(), key.size(), nullptr, nullptr, nullptr), WQ_OK);
-      }
-    });
-  }
-  size_t got = 0;
-  while (got < kKeys) {
-    size_t count = 0;
-    const wq_code code = wq_queue_get_batch(queue_, 7, 0, &bytes_, &count, &error_);
-    if (code == WQ_OK) {
-      got += count;
-      ASSERT_EQ(wq_queue_done_batch(queue_, bytes_.data, bytes_.size, nullptr, &error_), WQ_OK);
-      continue;
-    }
-    ASSERT_EQ(code, WQ_TIMED_OUT) << error_.message;
-    pollfd readable{.fd = fd, .events = POLLIN, .revents = 0};
-    ASSERT_EQ(::poll(&readable, 1, 600'000), 1) << "a key was missed after " << got;
-    uint64_t notifications = 0;
-    ASSERT_EQ(::read(fd, &notifications, sizeof notifications),
-              static_cast<ssize_t>(sizeof notifications));
-  }
-  for (std::thread& producer : producers) {
-    producer.join();
-  }
-  ::close(fd);
 }
 
 }  // namespace

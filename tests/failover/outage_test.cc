@@ -2,14 +2,12 @@
 // is another etcd: it never acknowledges what is not in the log, and says what is wrong.
 
 #include <netinet/in.h>
-#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
-#include <functional>
 #include <memory>
 #include <set>
 #include <string>
@@ -21,6 +19,7 @@
 #include "tests/etcd/cluster.h"
 #include "tests/support/environment.h"
 #include "tests/support/proxy.h"
+#include "tests/support/wait.h"
 #include "wq/clock.h"
 #include "wq/etcd_log.h"
 #include "wq/queue.h"
@@ -40,6 +39,7 @@ constexpr char kPrefix[] = "/wq/outage";
 const AddOptions kLogged = {.durability = Durability::kReplicated};
 const AddOptions kLocal = {.durability = Durability::kProcess};
 
+using support::Eventually;
 using support::Proxy;
 
 sockaddr_in Loopback(int port) {
@@ -70,15 +70,6 @@ int ConnectTo(const std::string& endpoint) {
     return -1;
   }
   return fd;
-}
-
-[[nodiscard]] bool Eventually(const std::function<bool()>& true_now) {
-  const auto until = std::chrono::steady_clock::now() + 40s;
-  while (!true_now()) {
-    if (std::chrono::steady_clock::now() > until) return false;
-    poll(nullptr, 0, 5);
-  }
-  return true;
 }
 
 class OutageTest : public testing::Test {

@@ -111,23 +111,6 @@ TEST_F(Clocks, ADelayIsNeverEarlyAndNeverLongerThanItself) {
   }
 }
 
-// Setting the wall clock while a store is open changes no delay.
-TEST_F(Clocks, ARunningQueueDoesNotReadTheWallClock) {
-  for (const int64_t then : Walls()) {
-    SCOPED_TRACE("set to " + std::to_string(then));
-    disk_ = std::make_shared<storage::MemoryDisk>();
-    ASSERT_NO_FATAL_FAILURE(Open(kTodayUs));
-    ASSERT_TRUE(queue_->AddAfter("hour", kHour).ok());
-    clock_->SetWall(then);
-    EXPECT_EQ(queue_->Len(), 0U);
-    clock_->SetWall(std::min(then, kTodayUs));
-    clock_->Advance(kHour - microseconds(1));
-    EXPECT_EQ(queue_->Len(), 0U);
-    clock_->Advance(microseconds(1));
-    EXPECT_EQ(queue_->Len(), 1U);
-  }
-}
-
 // A pause ends by the wall clock, and after a century at the latest.
 TEST_F(Clocks, APauseAtTheEndsOfTime) {
   for (const int64_t asked : Walls()) {

@@ -68,6 +68,20 @@ nobodys() { [ "$(wqctl inspect -o json | jq .store.owner_alive)" = false ]; }
 # One number out of inspect: queue_count pending.
 queue_count() { wqctl inspect -q q -o json | jq ".queues[0].$1"; }
 
+test_drained() { [ "$(queue_count pending)$(queue_count delayed)" = 00 ]; }
+
+# A command that reports that it runs, and continues when the gate is opened.
+blocking() {
+  mkfifo gate
+  printf '#!/bin/sh\necho "$1" >> started\nread -r _ < gate\necho "$1" >> finished\n' > block
+  chmod +x block
+}
+lines() { [ "$(wc -l < "$2")" = "$1" ]; }
+# Whether stderr of `start NAME` has the text.
+log_has() { grep -qF "$2" "$1.err"; }
+# Whether the process has ended.
+gone() { [ ! -e "/proc/$1" ] || grep -q '^State:.*Z' "/proc/$1/status"; }
+
 # What is on disk, to the byte.
 fingerprint() { find "$WQ_STORE" -type f -print0 | sort -z | xargs -0 sha256sum; }
 

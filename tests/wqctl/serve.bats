@@ -15,7 +15,6 @@ stop() {
 }
 # port WORD: "address" or "http".
 port() { sed -n "s/.*$1 port \([0-9]*\).*/\1/p" serve.err; }
-log_has() { grep -qF "$1" serve.err; }
 
 # Receives systemd's notifications: each datagram is appended to `notified`, its lines in one line.
 listen_for_notifications() {
@@ -54,8 +53,6 @@ while True:
   stop
 }
 test_pending() { [ "$(queue_count pending)" = "$1" ]; }
-
-not_owned() { [ "$(wqctl inspect -o json | jq .store.owner_alive)" = false ]; }
 
 @test "an idle server does not wake up" {
   serve --create
@@ -155,7 +152,7 @@ not_owned() { [ "$(wqctl inspect -o json | jq .store.owner_alive)" = false ]; }
   [ "$(dumped_keys)" = 'a ' ]
   (umask 077 && echo second > token)
   kill -HUP "$SERVER"
-  until_ok log_has 'SIGHUP: read the configuration again'
+  until_ok log_has serve 'SIGHUP: read the configuration again'
   [ "$(add_with first)" = 401 ]
   [ "$(add_with second)" = 200 ]
   stop
@@ -215,8 +212,8 @@ get() { curl -s -o answer -w '%{http_code}' "${@:2}" "http://127.0.0.1:$(port ht
   wqctl add -q q a
   printf 'max-workers = 1\nmax-grpc-connections = 50\nio-timeout = 2s\nhttp = 127.0.0.1:0\n' > config
   serve --config config --read-only --max-http-connections 1 --max-newcomers 5
-  log_has 'read-only'
-  log_has ' with the page'
+  log_has serve 'read-only'
+  log_has serve ' with the page'
   [ "$(awk '/Max open files/ { print $4 }' "/proc/$SERVER/limits")" -gt 256 ]
   run -1 --separate-stderr wqctl add -q q b
   contains "$stderr" 'this server is read-only'
@@ -235,19 +232,19 @@ get() { curl -s -o answer -w '%{http_code}' "${@:2}" "http://127.0.0.1:$(port ht
   [ "$(get /ui/)" = 404 ]
   [ "$(get /wq.v1.Admin/GetStore -H 'Content-Type: application/json' -d '{}')" = 404 ]
   [ "$(get /healthz)" = 200 ]
-  run -1 log_has page
+  run -1 log_has serve page
   stop
 }
 
 @test "serve --http-any-address: the page needs a token" {
   serve --create --http 0.0.0.0:0 --http-any-address
-  log_has 'without the page, which needs a token there'
+  log_has serve 'without the page, which needs a token there'
   [ "$(get /ui/)" = 404 ]
   [ "$(get /metrics)" = 200 ]
   stop
   (umask 077 && echo first > token && echo second > viewer)
   serve --http 0.0.0.0:0 --http-any-address --token-file token --viewer-token-file viewer
-  log_has ' with the page'
+  log_has serve ' with the page'
   [ "$(get /ui/)" = 200 ]
   [ "$(get /metrics)" = 200 ]
   call() { get "/wq.v1.$1" -H 'Content-Type: application/json' -d "$2" "${@:3}"; }
@@ -261,7 +258,7 @@ get() { curl -s -o answer -w '%{http_code}' "${@:2}" "http://127.0.0.1:$(port ht
   [ "$(call Queue/Add "$add" -b cookies)" = 200 ]
   [ "$(dumped_keys)" = 'a ' ]
   kill -HUP "$SERVER"
-  until_ok log_has 'SIGHUP: read the configuration again'
+  until_ok log_has serve 'SIGHUP: read the configuration again'
   [ "$(call Queue/Add "$add" -b cookies)" = 401 ]
   stop
 }
@@ -271,24 +268,23 @@ get() { curl -s -o answer -w '%{http_code}' "${@:2}" "http://127.0.0.1:$(port ht
   serve --create
   until_ok grep -q '^READY=1 STATUS=serving' notified
   kill -HUP "$SERVER"
-  until_ok test_lines notified 3
+  until_ok lines 3 notified
   stop
   until_ok grep -q '^STOPPING=1' notified
   [ "$(cut -d' ' -f1 notified | tr '\n' ' ')" = 'READY=1 RELOADING=1 READY=1 STOPPING=1 ' ]
 }
-test_lines() { [ "$(wc -l < "$1")" = "$2" ]; }
 
 @test "SIGHUP creates the queues of new sections, and says which options need a restart" {
   printf '[queue a]\nmax-requeues = 1\n' > config
   serve --create --config config
   printf '[queue a]\nmax-requeues = 2\n[queue b]\n' > config
   kill -HUP "$SERVER"
-  until_ok log_has 'SIGHUP: read the configuration again'
-  log_has 'the other options of queue "a" than its limits change at a restart'
+  until_ok log_has serve 'SIGHUP: read the configuration again'
+  log_has serve 'the other options of queue "a" than its limits change at a restart'
   [ "$(wqctl inspect -o name | tr '\n' ' ')" = 'a b ' ]
   echo wrong > config
   kill -HUP "$SERVER"
-  until_ok log_has 'config:1: it is not "name = value"'
+  until_ok log_has serve 'config:1: it is not "name = value"'
   run -0 wqctl add -q a x
   stop
 }
@@ -302,20 +298,20 @@ test_lines() { [ "$(wc -l < "$1")" = "$2" ]; }
   local worker=$PID
   until_ok test -s began
   kill -TERM "$SERVER"
-  until_ok log_has 'SIGTERM: no key is assigned any more'
+  until_ok log_has serve 'SIGTERM: no key is assigned any more'
   echo >&9
   wait "$SERVER"
   [ "$(cat ended)" = a ]
   until_ok grep -qx b began  # The worker owns the store now.
   kill -9 "$worker"
   wait "$worker" || true
-  until_ok not_owned  # Its reaper ends its command first.
+  until_ok nobodys  # Its reaper ends its command first.
 
   serve --grace 1h
   start worker work -q q --follow -- sh -c 'echo > again; read -r _ < gate' _
   until_ok test -e again
   kill -TERM "$SERVER"
-  until_ok log_has 'SIGTERM: no key is assigned any more'
+  until_ok log_has serve 'SIGTERM: no key is assigned any more'
   kill -TERM "$SERVER"
   wait "$SERVER"
 }
@@ -342,7 +338,7 @@ test_lines() { [ "$(wc -l < "$1")" = "$2" ]; }
   printf '[queue a]\nmax-processing = 2\n' > config
   kill -HUP "$SERVER"
   until_ok held_back 1
-  run -1 log_has 'change at a restart'
+  run -1 log_has serve 'change at a restart'
   touch go
   wait $!
   stop

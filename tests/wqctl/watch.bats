@@ -76,21 +76,3 @@ watch_on_terminal() {
   run -0 watch_on_terminal 40 24 watch --count 1
   contains "$output" PENDING
 }
-
-@test "a signal ends it with exit 0, and a closing reader without a message" {
-  store_with a
-  local signal
-  for signal in INT TERM HUP; do
-    # Behind "&" a shell ignores SIGINT; env does not.
-    env --default-signal=INT "$WQCTL" watch --interval 100ms >"out.$signal" 2>"err.$signal" 3>&- &
-    PID=$!
-    STARTED="${STARTED:-} $PID"
-    until_ok test -s "out.$signal"
-    kill -"$signal" "$PID"
-    wait "$PID"
-    [ ! -s "err.$signal" ]
-  done
-  run -0 --separate-stderr bash -c 'set -o pipefail; "$WQCTL" watch --interval 100ms | head -n 1'
-  [ "${#lines[@]}" = 1 ]
-  [ -z "$stderr" ]
-}

@@ -1,13 +1,6 @@
 #!/usr/bin/env bats
 load helpers
 
-# A command that reports that it runs, and continues when the gate is opened.
-blocking() {
-  mkfifo gate
-  printf '#!/bin/sh\necho $$ > pid\necho "$1" >> started\nread -r _ < gate\necho "$1" >> finished\n' > block
-  chmod +x block
-}
-
 @test "each key is handed to the command once, and then the queue is empty" {
   store_with a b c
   run -0 --separate-stderr wqctl work -q q -- echo got
@@ -122,19 +115,23 @@ more_failures_than() {
   contains "$stderr" "timed out after 50ms"
 }
 
-@test "-j runs so many at once, and never one key twice" {
+@test "-j runs so many at once, 0 as many as possible, and never one key twice" {
   store_with a b c
   blocking
+  exec 9<> gate
   start work work -q q -j 2 -- ./block
   until_ok lines 2 started
-  [ "$(wqctl inspect -q q -o json | jq '.queues[0].pending')" = 3 ]
-  exec 9<> gate
+  [ "$(queue_count pending)" = 3 ]
+  printf 'x\nx\nx\n' >&9
+  wait "$PID"
+  [ "$(sort started | tr -d '\n')" = abc ]
+  wqctl add -q q d e f
+  start work work -q q -j 0 -- ./block
+  until_ok lines 6 started
   printf 'x\nx\nx\n' >&9
   wait "$PID"
   exec 9>&-
-  [ "$(sort started | tr -d '\n')" = abc ]
 }
-lines() { [ "$(wc -l < "$2")" = "$1" ]; }
 
 @test "started with SIGCHLD ignored: a failing command still counts as failed" {
   store_with k

@@ -43,11 +43,8 @@ stop_reaper() {
   kill -STOP "$REAPER"
 }
 
-gone() { [ ! -e "/proc/$1" ] || grep -q '^State:.*Z' "/proc/$1/status"; }
 owned() { [ "$(owner_alive)" = true ]; }
-not_owned() { [ "$(owner_alive)" = false ]; }
 owner_alive() { wqctl inspect -o json | jq .store.owner_alive; }
-log_has() { grep -qF "$2" "$1.err"; }
 
 @test "kill -9 of the owner: the store is locked until all that its command started is dead" {
   store_with k
@@ -118,11 +115,10 @@ log_has() { grep -qF "$2" "$1.err"; }
   [ "$(wc -l < left)" = 2 ]
   kill -9 "$PID"
   wait "$PID" || true
-  until_ok not_owned
+  until_ok nobodys
   local pid
   for pid in $(cat left); do kill -0 "$pid"; done
 }
-test_drained() { [ "$(queue_count pending)" = 0 ]; }
 
 @test "a timeout ends the daemons of its command only, whatever their session and environment" {
   store_with late done
@@ -194,7 +190,7 @@ has_children() { [ "$(ps --ppid "$PID" -o comm= | grep -c "$1")" = "$2" ]; }
       (until [ -e go ]; do sleep 0.1; done >/dev/null 2>&1 &)
       exit $(($1 % 2))' _
     until_ok grep -q "quarantined.*after 1 failure" first.err
-    until_ok pending 0
+    until_ok test_drained
     until_ok has_children defunct 0
     touch go
     until_ok has_children . 1  # wq-reaper.
@@ -203,7 +199,6 @@ has_children() { [ "$(ps --ppid "$PID" -o comm= | grep -c "$1")" = "$2" ]; }
     contains "$(cat first.err)" "succeeded 30, failed attempts 30, quarantined 30, remaining 0"
   done
 }
-pending() { [ "$(queue_count pending)" = "$1" ]; }
 
 @test "serve as a subreaper waits for its orphans" {
   store_with

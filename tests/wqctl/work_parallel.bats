@@ -2,14 +2,6 @@
 # What wqctl work shares with GNU parallel: -j, several queues, the output of several commands.
 load helpers
 
-# A command that reports that it runs, and continues when the gate is opened.
-blocking() {
-  mkfifo gate
-  printf '#!/bin/sh\necho "$1" >> started\nread -r _ < gate\necho "$1" >> finished\n' > block
-  chmod +x block
-}
-lines() { [ "$(wc -l < "$2")" = "$1" ]; }
-
 # --- A stdout that is gone ---
 
 @test "stdout is gone: the run ends, no failure is counted, every key whose output is lost stays" {
@@ -228,19 +220,6 @@ owner changed; $trace" ]
   run -1 --separate-stderr wqctl work -q q --max-requeues 0 -- true
   contains "$stderr" 'quarantined "n\x00l"'
   contains "$stderr" "NUL byte"
-}
-
-# --- -j, --dry-run ---
-
-@test "-j 0 is as many as possible" {
-  store_with a b c
-  blocking
-  start work work -q q -j 0 -- ./block
-  until_ok lines 3 started
-  exec 9<> gate
-  printf 'x\nx\nx\n' >&9
-  wait "$PID"
-  exec 9>&-
 }
 
 # --- The output of several commands ---

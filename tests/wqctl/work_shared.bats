@@ -19,7 +19,6 @@ open_gate() {
 
 # started FILE N: so many commands of FILE have begun.
 started() { [ "$(wc -l < "$1.began")" -ge "$2" ]; }
-log_has() { grep -qF "$2" "$1.err"; }
 keys_of() { cat "$@" | cut -d' ' -f1 | sort; }
 
 # start_two ARG...: an owner and an attached worker of queue q, with one command each. $OWNER, $OTHER.
@@ -106,7 +105,6 @@ start_two() {
   kill -TERM "$OTHER"
   wait "$OTHER"
 }
-test_drained() { [ "$(queue_count pending)" = 0 ] && [ "$(queue_count delayed)" = 0 ]; }
 
 @test "an owner that ends by itself waits for the commands of the others, for --grace" {
   store_with a
@@ -174,9 +172,7 @@ test_drained() { [ "$(queue_count pending)" = 0 ] && [ "$(queue_count delayed)" 
   until_ok grep -q '^State:.T' "/proc/$owner/status"
   echo >gate  # The command succeeds, and nobody acknowledges it.
   kill -TERM "$helper"
-  for _ in {1..6}; do until_ok ended "$helper" && break; done
-  ended "$helper"
+  until_ok gone "$helper"
   contains "$(cat helper.err)" 'the outcome of "key" may be lost'
   kill -CONT "$owner"
 }
-ended() { [ ! -e "/proc/$1" ] || grep -q '^State:.Z' "/proc/$1/status"; }

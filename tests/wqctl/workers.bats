@@ -33,12 +33,3 @@ start_holders() {
   run -0 wqctl workers -o name
   [ "${lines[0]}" = "wqctl work, process $OTHER" ]
 }
-
-@test "workers --watch repeats until a signal" {
-  start_holders
-  start watch workers --watch -o jsonl
-  until_ok test -s watch.out
-  kill -TERM "$PID"
-  wait "$PID"
-  [ "$(head -1 watch.out | jq -r .queue)" = q ]
-}

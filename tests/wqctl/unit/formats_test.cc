@@ -134,7 +134,7 @@ class StreamsTest : public WqctlTest {
 TEST_F(StreamsTest, WithoutAReaderItEndsSilently) {
   Run(Split("add -q q -"), keys_);
   for (const char* line :
-       {"dump", "dump -o table", "ls", "ls -o json", "ls -o name", "inspect", "man"}) {
+       {"dump", "dump -o table", "ls", "ls -o json", "ls -o name", "inspect", "man", "watch"}) {
     const Ran ran = Piped(line, false, 0);
     EXPECT_EQ(ran.code, 0) << line;
     EXPECT_EQ(ran.err, "") << line;
