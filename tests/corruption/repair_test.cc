@@ -166,8 +166,7 @@ TEST_F(RepairTest, ADamagedRecordOfALogCostsNoMoreThanItself) {
   const RepairReport report = RepairFiles(files);
   ASSERT_FALSE(report.losses.empty());
   EXPECT_EQ(Missing(store), 1U) << "the key of the record, and nothing of those behind it";
-  std::string losses;
-  for (const Loss& loss : report.losses) losses += loss.where + ": " + loss.what + "\n";
+  const std::string losses = LossesOf(report);
   EXPECT_NE(losses.find("000004.log: bytes "), losses.npos) << losses;
   EXPECT_NE(losses.find("changes before the sequence"), losses.npos) << losses;
 }

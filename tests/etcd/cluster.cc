@@ -276,7 +276,7 @@ void EtcdCluster::MakeAuthority(std::string_view name) {
       std::string(name) + " -keyout '" + file + ".key' -out '" + file + ".pem' 2>/dev/null");
 }
 
-void EtcdCluster::MakeCertificate(std::string_view name, std::string_view ca, bool expired) {
+void EtcdCluster::MakeCertificate(std::string_view name, std::string_view ca) {
   const std::string file = directory_ / std::string(name);
   const std::string authority = directory_ / std::string(ca);
   std::ofstream(file + ".ext") << "subjectAltName=IP:127.0.0.1,DNS:localhost\n"
@@ -285,7 +285,7 @@ void EtcdCluster::MakeCertificate(std::string_view name, std::string_view ca, bo
       std::string(name) + " -keyout '" + file + ".key' -out '" + file + ".csr' 2>/dev/null");
   Run("openssl x509 -req -in '" + file + ".csr' -CA '" + authority + ".pem' -CAkey '" + authority +
       ".key' -set_serial " + std::to_string(std::hash<std::string_view>()(name) % 100'000 + 1) +
-      " -days " + (expired ? "-1" : "10") + " -extfile '" + file + ".ext' -out '" + file +
+      " -days 10 -extfile '" + file + ".ext' -out '" + file +
       ".pem' 2>/dev/null");
 }
 

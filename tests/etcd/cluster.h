@@ -64,7 +64,7 @@ class EtcdCluster {
   size_t Leader() const;
 
   // Makes a certificate in directory(): NAME.pem and NAME.key, signed by the CA `ca`.
-  void MakeCertificate(std::string_view name, std::string_view ca = "ca", bool expired = false);
+  void MakeCertificate(std::string_view name, std::string_view ca = "ca");
   // Makes a CA in directory(): NAME.pem and NAME.key.
   void MakeAuthority(std::string_view name);
   // Runs etcdctl with the input, and waits. REQUIRES: no TLS, no users.

@@ -445,20 +445,5 @@ TEST_F(LiveTest, ABadCallIsAnErrorThatNamesTheField) {
   EXPECT_FALSE(pods_->Counts().paused);
 }
 
-// The requests of a client such as curl.
-TEST_F(LiveTest, TheProtocolIsPlain) {
-  Serve();
-  EXPECT_THAT(Post("/wq.v1.Queue/Add", R"({"queue": "pods", "keys": ["YQ==", "/w=="]})"),
-              HasSubstr(R"("added":"2")"));
-  EXPECT_THAT(Post("/wq.v1.Admin/Change",
-                   R"({"queue": "pods", "kind": "REMOVE", "keys": ["YQ==", "eA=="]})"),
-              HasSubstr(R"({"done":"1","absent":["1"]})"));
-  EXPECT_THAT(Post("/wq.v1.Admin/Resume", R"({"queue": "pods"})"),
-              HasSubstr(R"({"was_paused":false})"));
-  EXPECT_THAT(Post("/wq.v1.Admin/Pause", R"({"queue": "nope"})"),
-              HasSubstr(R"({"code":"NotFound","message":"there is no queue 'nope'"})"));
-  EXPECT_EQ(pods_->List(10).at(0).key, "\xff");
-}
-
 }  // namespace
 }  // namespace wq

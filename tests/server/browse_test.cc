@@ -197,13 +197,5 @@ TEST_F(BrowseTest, AnErrorThatIsNotUtf8IsShownReplaced) {
   EXPECT_LE(Search(request).keys(0).last_error().size(), 302U);
 }
 
-TEST_F(BrowseTest, IsServedAsJson) {
-  EXPECT_THAT(Post("/wq.v1.Browse/Search",
-                   R"({"queue": "pods", "filter": {"prefix": "YS8x"}, "limit": 5})"),
-              HasSubstr(R"("key":"YS8x","states":["KEY_STATE_QUEUED"],"lane":5,"group":"cmVk")"));
-  EXPECT_THAT(Post("/wq.v1.Browse/Search", R"({"queue": "pods", "filter": {"pattern": "["}})"),
-              HasSubstr(R"({"code":"InvalidArgument","message":"filter.pattern: )"));
-}
-
 }  // namespace
 }  // namespace wq

@@ -168,30 +168,5 @@ TEST_F(ChangeMatchingTest, IsLogged) {
       << lines[0];
 }
 
-TEST_F(ChangeMatchingTest, AViewerMayOnlySearch) {
-  const auto secret = [this](const std::string& name) {
-    std::string path = dir_ / name;
-    std::ofstream(path) << name << "\n";
-    EXPECT_EQ(chmod(path.c_str(), 0600), 0);
-    return path;
-  };
-  Serve({.address = "127.0.0.1:0",
-         .token_file = secret("operator"),
-         .viewer_token_file = secret("viewer")});
-  Add("a");
-  const auto post = [this](const std::string& call, const std::string& token) {
-    const std::string headers = "Host: localhost\r\nAuthorization: Bearer " + token + "\r\n";
-    const std::string json =
-        call == "Browse/Search" ? R"({"queue": "pods"})" : R"({"queue": "pods", "kind": "DELETE"})";
-    return StatusOf(Say(ConnectTcp(server_->port()), PostOf("/wq.v1." + call, json, headers)));
-  };
-  EXPECT_EQ(post("Browse/Search", "viewer"), 200);
-  EXPECT_EQ(post("Admin/ChangeMatching", "viewer"), 403);
-  EXPECT_EQ(post("Browse/Search", "nobody"), 401);
-  EXPECT_EQ(pods_->Len(), 1U);
-  EXPECT_EQ(post("Admin/ChangeMatching", "operator"), 200);
-  EXPECT_EQ(pods_->Len(), 0U);
-}
-
 }  // namespace
 }  // namespace wq

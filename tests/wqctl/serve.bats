@@ -139,25 +139,6 @@ test_pending() { [ "$(queue_count pending)" = "$1" ]; }
   stop
 }
 
-@test "serve --address with a token: HTTP/JSON needs it; a new token counts after SIGHUP" {
-  (umask 077 && echo first > token)
-  serve --create --address 127.0.0.1:0 --token-file token
-  contains "$(cat serve.err)" 'with a token'
-  local url
-  url=http://127.0.0.1:$(port address)/wq.v1.Queue/Add
-  local body='{"queue": "q", "create": true, "keys": ["YQ=="]}'
-  add_with() { curl -s -o answer -w '%{http_code}' -H "Authorization: Bearer $1" -H 'Content-Type: application/json' -d "$body" "$url"; }
-  [ "$(add_with wrong)" = 401 ]
-  [ "$(add_with first)" = 200 ]
-  [ "$(dumped_keys)" = 'a ' ]
-  (umask 077 && echo second > token)
-  kill -HUP "$SERVER"
-  until_ok log_has serve 'SIGHUP: read the configuration again'
-  [ "$(add_with first)" = 401 ]
-  [ "$(add_with second)" = 200 ]
-  stop
-}
-
 @test "serve --log-changes: a line for what wqctl changes, and for nothing else" {
   serve --create --log-changes
   wqctl add -q q a b c

@@ -229,8 +229,9 @@ TEST_F(PageTest, AViewerMayReadOnly) {
   EXPECT_EQ(Session(cookie)["role"], "viewer");
   EXPECT_EQ(StatusOf(PostTcp(kGetStore, "{}", cookie)), 200);
   EXPECT_EQ(StatusOf(PostTcp("/wq.v1.Browse/GetOverview", "{}", cookie)), 200);
-  for (const char* path :
-       {kAdd, "/wq.v1.Admin/Change", "/wq.v1.Admin/Pause", "/wq.v1.Admin/DeleteQueue"}) {
+  EXPECT_EQ(StatusOf(PostTcp("/wq.v1.Browse/Search", R"({"queue": "pods"})", cookie)), 200);
+  for (const char* path : {kAdd, "/wq.v1.Admin/Change", "/wq.v1.Admin/ChangeMatching",
+                           "/wq.v1.Admin/Pause", "/wq.v1.Admin/DeleteQueue"}) {
     const std::string answer = PostTcp(path, R"({"queue": "pods"})", cookie);
     EXPECT_EQ(StatusOf(answer), 403) << path;
     EXPECT_THAT(answer, HasSubstr("a viewer's, who may only read"));
