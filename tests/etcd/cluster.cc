@@ -285,8 +285,7 @@ void EtcdCluster::MakeCertificate(std::string_view name, std::string_view ca) {
       std::string(name) + " -keyout '" + file + ".key' -out '" + file + ".csr' 2>/dev/null");
   Run("openssl x509 -req -in '" + file + ".csr' -CA '" + authority + ".pem' -CAkey '" + authority +
       ".key' -set_serial " + std::to_string(std::hash<std::string_view>()(name) % 100'000 + 1) +
-      " -days 10 -extfile '" + file + ".ext' -out '" + file +
-      ".pem' 2>/dev/null");
+      " -days 10 -extfile '" + file + ".ext' -out '" + file + ".pem' 2>/dev/null");
 }
 
 void EtcdCluster::Ctl(const std::string& words, const std::string& input) const {

@@ -1,9 +1,6 @@
-// Admin.ChangeMatching: each kind, its dry run, many keys under load, and who may call it.
-#include <sys/stat.h>
-
+// Admin.ChangeMatching: each kind, its dry run, and many keys under load.
 #include <atomic>
 #include <chrono>
-#include <fstream>
 #include <functional>
 #include <map>
 #include <string>

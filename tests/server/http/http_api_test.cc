@@ -170,13 +170,6 @@ TEST_F(HttpApiTest, AMethodIsCalledWithJson) {
   EXPECT_EQ(last_add_.durability(), v1::DURABILITY_POWER);
 }
 
-TEST_F(HttpApiTest, BothSpellingsOfAFieldAreAccepted) {
-  EXPECT_EQ(Add(R"({"delayUs": 7})").status, 200);
-  EXPECT_EQ(last_add_.delay_us(), 7);
-  EXPECT_EQ(Add(R"({"delay_us": 8})").status, 200);
-  EXPECT_EQ(last_add_.delay_us(), 8);
-}
-
 TEST_F(HttpApiTest, KeysOfAnyBytesAreBase64) {
   HttpClient client(*http_);
   EXPECT_THAT(client.Post("/wq.v1.Browse/Search", "{}").body, HasSubstr("\"key\":\"/wB6\""));

@@ -153,12 +153,5 @@ TEST_F(AcceptorRpcTest, AConnectionThatBreaksHttp2IsCounted) {
   AwaitNoConnection();
 }
 
-TEST_F(AcceptorRpcTest, AClosingRpcServerEndsItsConnections) {
-  const std::shared_ptr<grpc::Channel> channel = Channel(addresses_[1]);
-  ASSERT_EQ(Add(channel), 1U);
-  rpc_->Close(std::chrono::seconds(5));
-  AwaitNoConnection();
-}
-
 }  // namespace
 }  // namespace wq

@@ -124,12 +124,6 @@ TEST(RpcConnection, TcpClientsNeedTheToken) {
   EXPECT_EQ(f.census.opened(), 0);
 }
 
-TEST(RpcConnection, ClientsOfAUnixSocketNeedNoToken) {
-  RpcFixture f;
-  f.Open({.guard = AskForSecret});
-  EXPECT_TRUE(AddOnce(f.Connect()).ok());
-}
-
 // --- TLS ---
 
 // Two certificates for "localhost", each of which is its own authority.

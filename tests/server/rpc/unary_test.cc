@@ -40,19 +40,6 @@ grpc::Status CallWithBytes(const std::shared_ptr<grpc::Channel>& channel, const 
   return status;
 }
 
-TEST(RpcUnary, ACallReturnsItsResponse) {
-  RpcFixture f;
-  f.Open();
-  const auto stub = f.Stub();
-  for (int keys = 0; keys < 100; ++keys) {
-    grpc::ClientContext context;
-    v1::AddResponse response;
-    ASSERT_TRUE(stub->Add(&context, Request(keys), &response).ok());
-    EXPECT_EQ(response.added(), static_cast<uint64_t>(keys));
-    EXPECT_EQ(CodeOf(context), "");
-  }
-}
-
 TEST(RpcUnary, AnErrorHasItsMessageAndTheCodeOfWq) {
   RpcFixture f;
   f.Open();
