@@ -1,5 +1,5 @@
-// Proxy: passes the bytes of connections on, until a test holds them back, in one direction or both,
-// as a network does that loses packets: no connection is closed, and none is refused.
+// Proxy: passes the bytes of connections on, until a test holds them back, in one direction or
+// both, as a network does that loses packets: no connection is closed, and none is refused.
 //
 //   Proxy proxy(listener, [] { return ConnectToTheServer(); });
 //   proxy.Cut(Proxy::Way::kToServer, true);
