@@ -79,7 +79,7 @@ std::string FindOpener(const struct stat& file) {
   std::error_code error;
   for (std::filesystem::directory_iterator it("/proc", error), end; !error && it != end;
        it.increment(error)) {
-    const std::string name = it->path().filename();
+    std::string name = it->path().filename();
     const bool is_process = name.front() >= '1' && name.front() <= '9';
     if (is_process && LookAt(it->path(), file) == Sight::kHasItOpen) return name;
   }
@@ -89,7 +89,7 @@ std::string FindOpener(const struct stat& file) {
 std::string Describe(const std::string& path, pid_t pid) {
   // Between the owner's lock and its write of the pid, OWNER has no pid.
   if (pid == 0) return "another process";
-  const std::string named = "process " + std::to_string(pid);
+  std::string named = "process " + std::to_string(pid);
   struct stat file = {};
   if (stat(path.c_str(), &file) != 0 || access("/proc/self/fd", F_OK) != 0) return named;
   const Sight sight = LookAt("/proc/" + std::to_string(pid), file);

@@ -209,7 +209,7 @@ class CallSource {
       return {};
     }
     return GroupLimits{.max_processing = static_cast<uint32_t>(Below(4)),
-                       .rate = {.per_second = static_cast<double>(Below(4) / 2),
+                       .rate = {.per_second = Below(4) < 2 ? 0.0 : 1.0,
                                 .burst = 1 + static_cast<uint32_t>(Below(2))}};
   }
   DelayMode Mode() {  // Mostly the default.

@@ -9,13 +9,14 @@
 namespace wq::storage {
 namespace {
 
-constexpr OpenOptions kReplica = {
-    .create_if_missing = true, .process_log_bytes = 16384, .now_us = 1, .replicated = true};
+OpenOptions Replica() {
+  return {.create_if_missing = true, .process_log_bytes = 16384, .now_us = 1, .replicated = true};
+}
 
 // A replica whose owner was killed after it acknowledged a change in its process log.
 void MakeReplica(const std::string& dir, bool* has_process_log) {
   std::unique_ptr<Storage> storage;
-  ASSERT_OK(OpenStorage(dir, kReplica, &storage));
+  ASSERT_OK(OpenStorage(dir, Replica(), &storage));
   MutationBatch batch;
   PutReplication({.epoch = 1, .sequence = 1, .seeded = true}, &batch);
   ASSERT_OK(storage->Write(batch, /*sync=*/true));
@@ -44,7 +45,7 @@ TEST(RenewTest, AReplicaKeepsWhatWasAcknowledgedAheadOfItsLog) {
   std::filesystem::copy(dir / "killed", dir / "opened_again");
   {
     std::unique_ptr<Storage> storage;  // Keeps the process log's part aside, and is killed.
-    ASSERT_OK(OpenStorage(dir / "opened_again", kReplica, &storage));
+    ASSERT_OK(OpenStorage(dir / "opened_again", Replica(), &storage));
   }
   ExpectRenewed(dir / "killed");
   ExpectRenewed(dir / "opened_again");

@@ -176,7 +176,7 @@ TEST_F(AppendMemtableTest, LookUpsBetweenWritesAreCheapAndKeepNoMemory) {
   for (int i = 0; i < kLookUps; ++i) look_up(i);
   EXPECT_LT(comparator_.compared, kLookUps * 100U);
   // The records, their order, and the map of this test.
-  EXPECT_LT(AllocatedBytes(), before + kLookUps * 600U + (size_t{1} << 20));
+  EXPECT_LT(AllocatedBytes(), before + size_t{kLookUps} * 600 + (size_t{1} << 20));
   ExpectAllThere();
 }
 
