@@ -141,6 +141,14 @@ class Outcomes(AioCase):
         counts = await self.counts(lambda counts: counts.queued == 1)
         self.assertEqual((counts.dones, counts.failing), (0, 0))
 
+    async def test_wrong_arguments_raise_where_the_call_is_awaited(self):
+        good = self.pods.add("pods", "a", create=True)
+        results = await asyncio.gather(
+            good, self.pods.add("pods", "b", delay=-1), return_exceptions=True
+        )
+        self.assertIsInstance(results[0], wq.AddResult)
+        self.assertIsInstance(results[1], wq.InvalidArgument)
+
     async def test_a_session_answers_and_gives_back_the_rest(self):
         await self.pods.add("pods", ["a", "b", "c"], create=True)
         async with self.pods.work("pods", capacity=3) as session:

@@ -61,7 +61,11 @@ if TYPE_CHECKING:
 else:
 
     def _awaited(method):
-        return method
+        @functools.wraps(method)
+        async def call(*arguments, **options):
+            return await method(*arguments, **options)
+
+        return call
 
 
 def _post(loop: asyncio.AbstractEventLoop, callback: Callable[..., Any], *arguments: Any) -> bool:
