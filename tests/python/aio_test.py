@@ -1,6 +1,8 @@
 """The workers and sessions of wq.aio.Client."""
 
 import asyncio
+import concurrent.futures
+import threading
 import unittest
 
 import support
@@ -132,14 +134,34 @@ class Outcomes(AioCase):
     async def test_a_cancelled_run_cancels_its_handlers(self):
         await self.pods.add("pods", "a", create=True)
         self.pods.worker("pods")(self.hold)
-        task = self.run_workers()
-        await self.get()
-        task.cancel()
-        with self.assertRaises(asyncio.CancelledError):
-            await task
-        self.assertEqual(self.running, set())
-        counts = await self.counts(lambda counts: counts.queued == 1)
-        self.assertEqual((counts.dones, counts.failing), (0, 0))
+        for _ in range(4):  # Of which none is a death of the worker.
+            task = self.run_workers()
+            job, _ = await self.get()
+            self.assertEqual(job.failures, 0)
+            task.cancel()
+            with self.assertRaises(asyncio.CancelledError):
+                await task
+            self.assertEqual(self.running, set())
+        counts = await self.pods.counts("pods")
+        self.assertEqual((counts.queued, counts.dones, counts.failing), (1, 0, 0))
+
+    async def test_the_end_waits_for_no_thread_of_the_executor(self):
+        await self.pods.add("pods", ["a", "b"], create=True)
+        may_end = threading.Event()
+        loop = asyncio.get_running_loop()
+        loop.set_default_executor(concurrent.futures.ThreadPoolExecutor(1))
+        blocked = loop.run_in_executor(None, may_end.wait)
+        try:
+            self.pods.worker("pods")(self.hold)
+            task = self.run_workers(grace=0)
+            await self.get()
+            await self.stop(task)
+            async with self.pods.work("pods") as session:
+                async for _ in session:
+                    break
+            self.assertFalse(blocked.done())
+        finally:
+            may_end.set()
 
     async def test_wrong_arguments_raise_where_the_call_is_awaited(self):
         good = self.pods.add("pods", "a", create=True)
@@ -217,6 +239,31 @@ class Faults(AioCase):
         end.set()
         await self.counts(lambda counts: counts.dones == 1)
         self.assertEqual(self.overlaps, [])
+
+    async def test_a_run_that_is_cancelled_twice_leaves_no_worker(self):
+        await self.pods.add("pods", ["a", "b"], create=True)
+        may_end = asyncio.Event()
+        cancelled = asyncio.Semaphore(0)
+
+        async def reconcile(job):
+            try:
+                await self.hold(job)
+            finally:
+                cancelled.release()
+                await may_end.wait()
+
+        self.pods.worker("pods")(reconcile)
+        self.pods.worker("pods")(reconcile)
+        task = self.run_workers()
+        await self.get()
+        await self.get()
+        task.cancel()
+        await asyncio.wait_for(cancelled.acquire(), support.WAIT)
+        task.cancel()
+        await asyncio.wait([task])
+        await self.until(lambda s: not s.sessions, "the workers have ended")
+        await asyncio.wait_for(cancelled.acquire(), support.WAIT)
+        may_end.set()
 
     async def test_a_session_of_a_broken_stream_raises(self):
         await self.pods.add("pods", "a", create=True)

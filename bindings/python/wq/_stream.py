@@ -254,21 +254,17 @@ class WorkStream(Generic[J]):
 
     # --- The end ---
 
-    def finish(self) -> None:
+    def finish(self, limit: float = FINISH) -> None:
         """Takes no more keys, gives back what is held, waits for the results, and ends the stream.
-        Another thread must be in `read`. Blocks: at most 10 s."""
+        Another thread must be in `read`. Blocks: at most twice `limit` seconds."""
         self.set_capacity(0)
         self.give_back(started=True, reason=STOPPED)
         with self.lock:
             self._finishing = True
             self._changed.wait_for(
-                lambda: self.ended or not (self._state.pending or self._state.unconfirmed), FINISH
+                lambda: self.ended or not (self._state.pending or self._state.unconfirmed), limit
             )
             self._closing = True
             self._changed.notify_all()
-            self._changed.wait_for(lambda: self.ended, FINISH)
-        self._call.cancel()
-
-    def cancel(self) -> None:
-        """Ends the stream at once."""
+            self._changed.wait_for(lambda: self.ended, limit)
         self._call.cancel()

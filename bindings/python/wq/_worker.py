@@ -11,7 +11,7 @@ import time
 from typing import Any, Callable, Generic, List, Optional, Set, TypeVar, Union
 
 from wq import _fork, errors, outcomes
-from wq._state import KEYS_IN_USE, Backoff, J, Stats, checked, log
+from wq._state import FINISH, KEYS_IN_USE, Backoff, J, Stats, checked, log
 from wq._stream import Job, WorkStream
 from wq.v1 import work_pb2
 
@@ -69,12 +69,13 @@ class Receiver(Generic[J]):
                 self._stream.set_capacity(0)
                 self._stream.give_back(started=False)
 
-    def _finish(self) -> None:
-        """After `stop`: gives back all keys, and ends. Blocks: 10 s for the last answers."""
+    def _finish(self, limit: float = FINISH) -> None:
+        """After `stop`: gives back all keys, and ends. Blocks: twice `limit` seconds for the last
+        answers."""
         with self._lock:
             stream = self._stream
         if stream is not None:
-            stream.finish()
+            stream.finish(limit)
         self._receiver.join()
 
     def _receive(self) -> None:

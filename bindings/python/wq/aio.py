@@ -30,7 +30,6 @@ from typing import (
     Dict,
     List,
     Optional,
-    Set,
     Tuple,
     TypeVar,
     Union,
@@ -40,12 +39,14 @@ import grpc
 
 from wq import _client, _fork, _stream, _types, errors, outcomes
 from wq._client import Connection, default_name
-from wq._state import STOPPED, JobBase, Stats, checked, hello_of
+from wq._state import FINISH, STOPPED, JobBase, Stats, checked, hello_of
 from wq._types import ListedKey
 from wq._worker import Receiver
 from wq.v1 import work_pb2
 
 __all__ = ["Client", "Handler", "Job", "Session"]
+
+_CANCELLED_FINISH = 1.0  # FINISH, of a run that is cancelled.
 
 # `_awaited` gives a method of wq.Client or wq.Job, which passes on what waits here, its type here.
 if TYPE_CHECKING:
@@ -75,6 +76,22 @@ def _post(loop: asyncio.AbstractEventLoop, callback: Callable[..., Any], *argume
     except RuntimeError:
         return False
     return True
+
+
+def _in_thread(call: Callable[[], None]) -> asyncio.Event:
+    """Calls what blocks, in a thread of its own, as handlers may have all those of the loop's
+    executor. Returns the event of its end."""
+    loop = asyncio.get_running_loop()
+    ended = asyncio.Event()
+
+    def run() -> None:
+        try:
+            call()
+        finally:
+            _post(loop, ended.set)
+
+    threading.Thread(target=run, name="wq-end", daemon=True).start()
+    return ended
 
 
 class Job(JobBase):
@@ -131,35 +148,28 @@ class _Worker(Receiver[Job]):
         make_job = functools.partial(Job, loop=self._loop)
         super().__init__(open_call, hello, concurrency, stats, ended, make_job)
         self._handler = handler
-        self._tasks: Set["asyncio.Task[None]"] = set()
 
-    async def join(self, deadline: float) -> None:
-        """After `stop`: waits for the running handlers until `deadline` (the loop's time), cancels
-        the others and gives their keys back, and ends. Handlers that catch their cancellation are
-        waited for."""
-        if self._tasks:
-            await asyncio.wait(self._tasks, timeout=max(deadline - self._loop.time(), 0))
+    async def wait(self, timeout: Optional[float] = None) -> None:
+        """Waits for the running handlers."""
+        tasks = [job._task for job in self._running if job._task is not None]
+        if tasks:
+            await asyncio.wait(tasks, timeout=timeout)
+
+    def end(self, limit: float) -> None:
+        """Cancels the running handlers, and begins to give their keys back and to end: see `_finish`.
+        May be called again."""
+        self.stop()
         with self._lock:
             if self._stream is not None:
                 self._stream.give_back(started=True, reason=STOPPED)
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.to_thread(self._finish)
-        if self._tasks:
-            await asyncio.wait(self._tasks)
+        for job in self._running:
+            job._cancel()
+        self._end = _in_thread(functools.partial(self._finish, limit))
 
-    async def kill(self) -> None:
-        """Ends without grace."""
-        self._stopping.set()
-        with self._lock:
-            self._changed.notify_all()
-            if self._stream is not None:
-                self._stream.cancel()
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.to_thread(self._receiver.join)
-        if self._tasks:
-            await asyncio.wait(self._tasks)
+    async def ended(self) -> None:
+        """Waits for the end. Handlers that catch their cancellation are waited for."""
+        await self._end.wait()
+        await self.wait()
 
     def _are_ready(self, jobs: List[Job]) -> None:
         if not _post(self._loop, self._start_tasks, jobs):
@@ -172,7 +182,6 @@ class _Worker(Receiver[Job]):
                 self._release(job)
                 continue
             job._task = self._loop.create_task(self._run(job))
-            self._tasks.add(job._task)
             job._task.add_done_callback(functools.partial(self._task_ended, job))
 
     async def _run(self, job: Job) -> None:
@@ -186,7 +195,6 @@ class _Worker(Receiver[Job]):
         self._answer(job, outcome)
 
     def _task_ended(self, job: Job, task: "asyncio.Task[None]") -> None:
-        self._tasks.discard(task)
         if not job._answered:  # The task was cancelled before its first step.
             self._answer(job, outcomes.GiveBack())
         self._run_ended(job)
@@ -292,7 +300,8 @@ class Client(Connection):
 
     async def run(self, *, grace: _types.Duration = 30.0, signals: bool = True) -> None:
         """See wq.Client.run. Handlers that still run after the grace are cancelled, and waited for.
-        If this coroutine is cancelled, they are cancelled without a grace."""
+        If this coroutine is cancelled, they are cancelled without a grace, and their keys are given
+        back."""
         _fork.check()
         limit = _types.microseconds("grace", grace) / 1e6
         loop = asyncio.get_running_loop()
@@ -313,15 +322,21 @@ class Client(Connection):
                 worker.stop()
             deadline = loop.time() + limit
             for worker in workers:
-                await worker.join(deadline)
+                await worker.wait(max(deadline - loop.time(), 0))
+            await self._end(workers, FINISH)
         except asyncio.CancelledError:
-            for worker in workers:
-                await worker.kill()
+            await self._end(workers, _CANCELLED_FINISH)
             raise
         finally:
             restore()
         if failed is not None:
             raise failed
+
+    async def _end(self, workers: List[_Worker], limit: float) -> None:
+        for worker in workers:  # All before the first is waited for: this may be cancelled then.
+            worker.end(limit)
+        for worker in workers:
+            await worker.ended()
 
     async def _wait_for_end(self, workers: List[_Worker]) -> Optional[errors.Error]:
         while True:
@@ -389,7 +404,7 @@ class Session:
         """Sends the answers, and gives back the other keys. At most 10 s."""
         if _fork.forked():
             return  # The stream is the parent's.
-        await asyncio.to_thread(self._session.close)
+        await _in_thread(self._session.close).wait()
 
     async def __aenter__(self) -> "Session":
         _fork.check()
