@@ -72,7 +72,7 @@ class Outcomes(AioCase):
     """By any server."""
 
     async def test_the_outcomes_of_handlers(self):
-        keys = ["done", "failed", "later", "hopeless", "back"]
+        keys = ["done", "failed", "later", "hopeless", "back", "unmade"]
         await self.pods.add("pods", keys, create=True)
         errors = []
 
@@ -81,6 +81,12 @@ class Outcomes(AioCase):
             if job.text == "failed" and job.failures == 0:
                 raise ValueError("boom")
             if job.text == "failed":
+                errors.append(job.last_error)
+            if job.text == "unmade" and job.failures == 0:
+                cancelled = asyncio.get_running_loop().create_future()
+                cancelled.cancel()
+                await cancelled
+            if job.text == "unmade":
                 errors.append(job.last_error)
             if job.text == "later":
                 return wq.RequeueAfter(3600)
@@ -93,12 +99,12 @@ class Outcomes(AioCase):
         self.quiet()
         task = self.run_workers()
         await self.counts(
-            lambda c: errors and not c.queued + c.processing and c.delayed == c.quarantined == 1
+            lambda c: errors[1:] and not c.queued + c.processing and c.delayed == c.quarantined == 1
         )
-        self.assertEqual(errors, ["ValueError: boom"])
+        self.assertCountEqual(errors, ["ValueError: boom", "asyncio.exceptions.CancelledError"])
         await self.stop(task)
         stats = self.pods.stats()["pods"]
-        self.assertEqual((stats.done, stats.failed), (3, 2))
+        self.assertEqual((stats.done, stats.failed), (4, 3))
         self.assertEqual((stats.requeued, stats.given_back), (1, 1))
 
     async def test_added_again_reports_a_later_add(self):
@@ -144,6 +150,16 @@ class Outcomes(AioCase):
             self.assertEqual(self.running, set())
         counts = await self.pods.counts("pods")
         self.assertEqual((counts.queued, counts.dones, counts.failing), (1, 0, 0))
+
+    async def test_a_handler_whose_task_is_cancelled_by_others_gives_its_key_back(self):
+        await self.pods.add("pods", "a", create=True)
+        self.pods.worker("pods")(self.hold)
+        self.run_workers()
+        job, _ = await self.get()
+        job._task.cancel()
+        job, end = await self.get()
+        self.assertEqual((job.attempt, job.failures), (2, 0))
+        end.set()
 
     async def test_the_end_waits_for_no_thread_of_the_executor(self):
         await self.pods.add("pods", ["a", "b"], create=True)

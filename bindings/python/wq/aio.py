@@ -98,7 +98,7 @@ class Job(JobBase):
     """An assigned key: see wq.Job. Its methods are for the client's event loop only, and are to be
     awaited."""
 
-    __slots__ = ("_loop", "_task")
+    __slots__ = ("_loop", "_task", "_cancelled")
 
     def __init__(
         self,
@@ -109,6 +109,7 @@ class Job(JobBase):
         super().__init__(assignment, stream)
         self._loop = loop
         self._task: Optional["asyncio.Task[None]"] = None
+        self._cancelled = False  # By the client.
 
     added_again = _awaited(_stream.Job.added_again)
     done = _awaited(_stream.Job.done)
@@ -122,6 +123,7 @@ class Job(JobBase):
 
     def _cancel(self) -> None:
         if self._task is not None:
+            self._cancelled = True
             self._task.cancel()
 
     async def _wait(self, waiter: Optional["concurrent.futures.Future[Any]"]) -> Any:
@@ -187,8 +189,10 @@ class _Worker(Receiver[Job]):
     async def _run(self, job: Job) -> None:
         try:
             outcome = checked(await self._handler(job))
-        except asyncio.CancelledError:
-            outcome = outcomes.GiveBack()
+        except asyncio.CancelledError as error:
+            cancelling = getattr(job._task, "cancelling", int)  # Since Python 3.11.
+            ours = job._cancelled or cancelling() > 0
+            outcome = outcomes.GiveBack() if ours else self._outcome(job, error)
         except Exception as error:
             outcome = self._outcome(job, error)
         _fork.leave()
@@ -290,7 +294,8 @@ class Client(Connection):
         silence_limit: Optional[_types.Duration] = None,
         key_limit: Optional[_types.Duration] = None,
     ) -> Callable[[AnyHandler], AnyHandler]:
-        """See wq.Client.worker. Each handler is a task, which is cancelled when its key is lost."""
+        """See wq.Client.worker. Each handler is a task, which is cancelled when its key is lost. A
+        handler that raises CancelledError though its task was not cancelled has failed."""
         if concurrency < 1:
             raise errors.InvalidArgument(f"concurrency {concurrency}: must be at least 1")
         hello = hello_of(
