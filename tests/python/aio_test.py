@@ -2,8 +2,11 @@
 
 import asyncio
 import concurrent.futures
+import gc
+import itertools
 import threading
 import unittest
+from unittest import mock
 
 import support
 
@@ -280,6 +283,49 @@ class Faults(AioCase):
         await self.until(lambda s: not s.sessions, "the workers have ended")
         await asyncio.wait_for(cancelled.acquire(), support.WAIT)
         may_end.set()
+
+    @mock.patch("sys.unraisablehook", lambda _: None)  # Of the coroutines that never end.
+    async def test_a_closed_loop_keeps_no_key(self):
+        options = {"silence_limit": 0.1}  # Of which a third is the interval of the heartbeats.
+        queue = self.server.queues["pods"]
+        left = []
+
+        async def work(client):
+            left.append(await client.work("pods", **options).__aenter__())
+
+        async def run(client):
+            client.worker("pods", **options)(lambda job: asyncio.Event().wait())
+            await client.run(signals=False)
+
+        async def begin(worker, holds):
+            left.append(wq.aio.Client(self.server.directory))
+            left.append(asyncio.ensure_future(worker(left[0])))
+            await self.until(lambda s: s.sessions and len(queue.processing) == holds, "the start")
+
+        def work_and_close(*arguments):
+            loop = asyncio.new_event_loop()
+            loop.set_exception_handler(lambda *_: None)  # Of the tasks that never end.
+            loop.run_until_complete(begin(*arguments))
+            loop.run_until_complete(loop.shutdown_default_executor())
+            loop.close()
+
+        for worker, holds in itertools.product((work, run), (0, 1)):
+            with self.subTest(worker=worker.__name__, holds=holds):
+                await self.pods.add("pods", ["a"][:holds])
+                await asyncio.to_thread(work_and_close, worker, holds)
+                await self.pods.add("pods", "a")  # Which an idle worker is given.
+                await self.until(lambda s: not s.sessions, "the worker has ended")
+                async with wq.aio.Client(self.server.directory) as client:
+
+                    @client.worker("pods")
+                    async def reconcile(job):
+                        client.stop()
+
+                    await asyncio.wait_for(client.run(signals=False), support.WAIT)
+                self.assertFalse(queue.processing)
+                queue.queued.clear()
+                left.clear()
+                gc.collect()
 
     async def test_a_session_of_a_broken_stream_raises(self):
         await self.pods.add("pods", "a", create=True)

@@ -430,7 +430,7 @@ class Client(Connection):
 
 class SessionBase(Generic[J]):
     """A Work stream, and the thread that reads it. `put` is called with each job; then with why the
-    stream has broken, or with None after `close`."""
+    stream has broken, or with None after `close`. `alive`: see WorkStream."""
 
     def __init__(
         self,
@@ -439,11 +439,12 @@ class SessionBase(Generic[J]):
         stats: Stats,
         make_job: Callable[[work_pb2.Assignment, Any], J],
         put: Callable[[Any], object],
+        alive: Callable[[], bool] = lambda: True,
     ) -> None:
         self.stats = stats
         self._put = put
         self._closed = False
-        self.stream: WorkStream[J] = WorkStream(open_call, hello, stats, make_job)
+        self.stream: WorkStream[J] = WorkStream(open_call, hello, stats, make_job, alive)
         self._reader = threading.Thread(target=self._read, name=f"wq-{hello.queue}", daemon=True)
         self._reader.start()
 

@@ -106,11 +106,15 @@ class WorkStream(Generic[J]):
         hello: work_pb2.Hello,
         stats: Stats,
         make_job: Callable[[work_pb2.Assignment, Any], J],
+        alive: Callable[[], bool],
     ) -> None:
-        """`open_call` is the stub's Work; `make_job` is given an assignment and this stream."""
+        """`open_call` is the stub's Work; `make_job` is given an assignment and this stream.
+        `alive` is whether somebody can answer the keys; if not, the stream ends once it has some.
+        """
         self.lock = threading.Lock()
         self._changed = threading.Condition(self.lock)
         self._make_job = make_job
+        self._alive = alive
         self._state: StreamState[J] = StreamState(hello, stats)
         self._finishing = False  # `finish` waits for results.
         self._closing = False  # The writer ends when it has sent everything.
@@ -137,7 +141,10 @@ class WorkStream(Generic[J]):
                 return None
             left = self._sent_at + self._state.beat - time.monotonic()
             if left <= 0 and self._state.held:
-                break
+                if self._alive():
+                    break
+                self._leave()
+                continue
             # An idle worker sends nothing. The wait without a limit begins only after a beat
             # without keys, so that a busy worker, which holds no key for instants, need not be
             # woken for its next key.
@@ -196,14 +203,18 @@ class WorkStream(Generic[J]):
         """Gives back the keys whose handlers have not begun; with `started` all keys. Those of
         running handlers are lost then, with this reason."""
         with self.lock:
-            for job in reversed(list(self._state.held.values())):  # Each is then the first.
-                if job._started and not started:
-                    continue
-                self._state.answer(job, outcomes.GiveBack(), None, 0)
-                if job._started:
-                    job._lost = reason
-                    job._note_lost()
-            self._changed.notify_all()
+            self._give_back(started, reason)
+
+    def _give_back(self, started: bool, reason: str) -> None:
+        """Under the lock."""
+        for job in reversed(list(self._state.held.values())):  # Each is then the first.
+            if job._started and not started:
+                continue
+            self._state.answer(job, outcomes.GiveBack(), None, 0)
+            if job._started:
+                job._lost = reason
+                job._note_lost()
+        self._changed.notify_all()
 
     # --- The reader ---
 
@@ -228,6 +239,9 @@ class WorkStream(Generic[J]):
                 jobs = self._receive(response)
                 if jobs:
                     assigned(jobs)
+                    if not self._alive():
+                        with self.lock:
+                            self._leave()
         except grpc.RpcError as failure:
             error = errors.of_rpc(failure)
         finally:
@@ -253,6 +267,12 @@ class WorkStream(Generic[J]):
         return jobs
 
     # --- The end ---
+
+    def _leave(self) -> None:
+        """Gives back what is held; the writer ends when that is sent. Under the lock."""
+        self._state.set_capacity(0)
+        self._give_back(True, STOPPED)
+        self._closing = True
 
     def finish(self, limit: float = FINISH) -> None:
         """Takes no more keys, gives back what is held, waits for the results, and ends the stream.

@@ -56,6 +56,10 @@ class Receiver(Generic[J]):
         """The keys of the jobs are this worker's: their handlers may begin. On any thread."""
         raise NotImplementedError
 
+    def _alive(self) -> bool:
+        """Whether handlers can run. On any thread."""
+        return True
+
     def start(self) -> None:
         """Begins."""
         self._receiver.start()
@@ -93,7 +97,7 @@ class Receiver(Generic[J]):
             error = stream.read(functools.partial(self._assigned, stream))
             if stream.welcomed:
                 backoff.reset()
-            if self._stopping.is_set():
+            if self._stopping.is_set() or not self._alive():
                 break
             if isinstance(error, errors.PERMANENT):
                 self.error = error
@@ -121,7 +125,9 @@ class Receiver(Generic[J]):
             hello.CopyFrom(self._hello)
             hello.capacity -= self._concurrency - self._places()
             self._stats.connects += 1
-            self._stream = WorkStream(self._open_call, hello, self._stats, self._make_job)
+            self._stream = WorkStream(
+                self._open_call, hello, self._stats, self._make_job, self._alive
+            )
             return self._stream
 
     def _assigned(self, stream: WorkStream[J], jobs: List[J]) -> None:

@@ -10,7 +10,8 @@
 
 A client belongs to one event loop. Unless said otherwise, the methods, options, results and errors
 are those of wq.Client; instead of blocking, they await. Threads of the client talk to the server,
-so heartbeats are sent while a handler blocks the loop, too.
+so heartbeats are sent while a handler blocks the loop, too. If the loop is closed, the next one
+gives its keys back instead.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from typing import (
     Dict,
     List,
     Optional,
+    Set,
     Tuple,
     TypeVar,
     Union,
@@ -150,6 +152,10 @@ class _Worker(Receiver[Job]):
         make_job = functools.partial(Job, loop=self._loop)
         super().__init__(open_call, hello, concurrency, stats, ended, make_job)
         self._handler = handler
+        self._mine: Set[Job] = set()  # Whose keys are in use by this worker.
+
+    def _alive(self) -> bool:
+        return not self._loop.is_closed()
 
     async def wait(self, timeout: Optional[float] = None) -> None:
         """Waits for the running handlers."""
@@ -158,8 +164,8 @@ class _Worker(Receiver[Job]):
             await asyncio.wait(tasks, timeout=timeout)
 
     def end(self, limit: float) -> None:
-        """Cancels the running handlers, and begins to give their keys back and to end: see `_finish`.
-        May be called again."""
+        """Cancels the running handlers, and begins to give their keys back and to end, as
+        `_finish`. May be called again."""
         self.stop()
         with self._lock:
             if self._stream is not None:
@@ -173,10 +179,26 @@ class _Worker(Receiver[Job]):
         await self._end.wait()
         await self.wait()
 
+    def _receive(self) -> None:
+        super()._receive()
+        with self._lock:
+            left = () if self._alive() else tuple(self._mine)  # No handler ends any more.
+        for job in left:
+            self._release(job)
+
     def _are_ready(self, jobs: List[Job]) -> None:
+        with self._lock:
+            self._mine.update(jobs)
         if not _post(self._loop, self._start_tasks, jobs):
             for job in jobs:
                 self._release(job)
+
+    def _release(self, job: Job) -> None:
+        with self._lock:
+            mine = job in self._mine
+            self._mine.discard(job)
+        if mine:
+            super()._release(job)
 
     def _start_tasks(self, jobs: List[Job]) -> None:
         for job in jobs:
@@ -421,6 +443,7 @@ class Session:
             self.stats,
             functools.partial(Job, loop=loop),
             functools.partial(_post, loop, self._jobs.put_nowait),
+            lambda: not loop.is_closed(),
         )
         return self
 
