@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <memory>
 #include <string>
 #include <utility>
@@ -34,9 +35,11 @@ class KeySourceTest : public ::testing::Test {
   }
   ~KeySourceTest() override { source_.Clear(); }
 
-  // The statuses of reopen_ in turn, then Ok.
-  wq::Status Reopen(WorkQueues* queues) {
+  // The statuses of reopen_ in turn, then Ok; each after half of the time that it is repeated.
+  wq::Status Reopen(WorkQueues* queues, bool* again) {
     take_token_ = {};
+    now_ += std::chrono::seconds{30};
+    *again = true;
     if (reopen_.empty()) {
       *queues = queues_;
       return {};
@@ -63,12 +66,15 @@ class KeySourceTest : public ::testing::Test {
   std::vector<wq::Status> health_ = {{}};
   std::vector<std::string> said_;
   bool stop_ = false;  // As soon as the store is waited for.
-  KeySource source_{{.reopen = [this](WorkQueues* queues, bool*) { return Reopen(queues); },
-                     .on_health =
-                         [this](const wq::Status& s) {
-                           said_.push_back(s.ToString());
-                           if (stop_) source_.Stop();
-                         }}};
+  std::chrono::steady_clock::time_point now_;
+  KeySource source_{
+      {.reopen = [this](WorkQueues* queues, bool* again) { return Reopen(queues, again); },
+       .on_health =
+           [this](const wq::Status& s) {
+             said_.push_back(s.ToString());
+             if (stop_) source_.Stop();
+           },
+       .now = [this] { return now_; }}};
 };
 
 TEST_F(KeySourceTest, AFailedStoreIsWaitedForAndSaidOnce) {
@@ -90,6 +96,24 @@ TEST_F(KeySourceTest, AStoreThatCannotBeOpenedAgainYetIsWaitedForAndSaidOnce) {
   Job job;
   ASSERT_TRUE(source_.Next(&job));
   EXPECT_THAT(said_, ::testing::ElementsAre("NotDurable: no space", "Ok"));
+}
+
+// A worker that tries has the lock for a moment, in which another may find it.
+TEST_F(KeySourceTest, ManyMayWaitForAFailedStoreForAnyTime) {
+  const wq::Status locked = wq::Status::Locked("another tries");
+  take_token_ = wq::Status::ShuttingDown("its owner has ended");
+  reopen_ = {locked, failed_, locked, failed_, locked, failed_};
+  Job job;
+  ASSERT_TRUE(source_.Next(&job)) << source_.error().ToString();
+}
+
+TEST_F(KeySourceTest, AnOwnerThatServesNothingEndsTheRun) {
+  const wq::Status locked = wq::Status::Locked("it serves nothing");
+  take_token_ = wq::Status::ShuttingDown("its owner has ended");
+  reopen_ = {failed_, locked, locked};
+  Job job;
+  EXPECT_FALSE(source_.Next(&job));
+  EXPECT_EQ(source_.error().code(), locked.code());
 }
 
 TEST_F(KeySourceTest, AStopEndsTheWait) {

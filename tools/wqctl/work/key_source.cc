@@ -11,7 +11,8 @@ constexpr auto kResourceRetry = std::chrono::milliseconds{200};
 constexpr auto kLimitGrowth = std::chrono::seconds{1};
 // While a run that ends by itself has nothing to do.
 constexpr auto kDrainedCheck = std::chrono::milliseconds{100};
-// Between two attempts to open the queues anew, at first and at most; and how long there are any.
+// Between two attempts to open the queues anew, at first and at most; and how long there are any
+// after the store has last been found failed.
 constexpr auto kFirstBackoff = std::chrono::milliseconds{10};
 constexpr auto kLongestBackoff = std::chrono::milliseconds{500};
 constexpr auto kReopenTime = std::chrono::seconds{60};
@@ -84,7 +85,7 @@ bool KeySource::EndWith(wq::Status error) {
 // Waits for a store that has failed as AwaitStore does. False: stopped, or an error.
 bool KeySource::Reopen() {
   SetQueues({});  // Their streams end.
-  const Clock::time_point give_up = Clock::now() + kReopenTime;
+  Clock::time_point give_up = options_.now() + kReopenTime;
   bool reported = false;
   for (auto backoff = kFirstBackoff;; backoff = std::min(backoff * 2, kLongestBackoff)) {
     WorkQueues queues;
@@ -98,7 +99,8 @@ bool KeySource::Reopen() {
     if (stopped()) return false;
     if (s.code() == wq::StatusCode::kNotDurable) {
       if (!std::exchange(reported, true)) options_.on_health(s);
-    } else if (!again || Clock::now() >= give_up) {
+      give_up = options_.now() + kReopenTime;  // Until then others may try, and have its lock.
+    } else if (!again || options_.now() >= give_up) {
       return EndWith(std::move(s));
     }
     if (!WaitUnlessStopped(backoff)) return false;

@@ -44,6 +44,8 @@ struct KeySourceOptions {
   // The store is waited for, with NotDurable; and with Ok: it has recovered. Called by one thread
   // at a time.
   std::function<void(const wq::Status& health)> on_health;
+  // For how long `reopen` is repeated.
+  std::function<std::chrono::steady_clock::time_point()> now = std::chrono::steady_clock::now;
 };
 
 class KeySource {
