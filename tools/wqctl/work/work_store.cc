@@ -22,7 +22,8 @@ WorkStore::~WorkStore() = default;
 wq::Status WorkStore::Open(WorkQueues* queues, bool* again) {
   *again = false;
   live_.reset();
-  wq::Status locked = OpenAsOwner(queues);
+  wq::Status locked = store_ == nullptr ? OpenStore() : wq::Status::Ok();
+  if (locked.ok()) return OpenAsOwner(queues);
   if (locked.code() == wq::StatusCode::kIOError && attached_before_) {
     return wq::Status::NotDurable(locked.message());  // The disk that the last owner found full.
   }
@@ -62,9 +63,15 @@ wq::Status WorkStore::OpenStore() {
 }
 
 wq::Status WorkStore::OpenAsOwner(WorkQueues* queues) {
-  if (store_ == nullptr) {
-    if (wq::Status s = OpenStore(); !s.ok()) return s;
+  wq::Status s = OpenQueues(queues);
+  if (!s.ok() && !options_.replication) {  // Open begins anew.
+    EndService();
+    store_.reset();
   }
+  return s;
+}
+
+wq::Status WorkStore::OpenQueues(WorkQueues* queues) {
   if (options_.replication) {
     if (wq::Status s = AwaitOwnership(store_.get(), options_.stopped); !s.ok()) return s;
   }

@@ -71,7 +71,9 @@ class WorkStore {
 
  private:
   wq::Status OpenStore();
+  // Of store_. After an error a store that is not replicated is closed.
   wq::Status OpenAsOwner(WorkQueues* queues);
+  wq::Status OpenQueues(WorkQueues* queues);
   wq::Status OpenQueue(const std::string& name, wq::Queue** queue);
   std::shared_ptr<wq::ControllerObserver> ObserverOf(const std::string& queue) const;
   wq::Status Serve();
