@@ -320,6 +320,15 @@ get() { curl -s -o answer -w '%{http_code}' "${@:2}" "http://127.0.0.1:$(port ht
   kill -HUP "$SERVER"
   until_ok held_back 1
   run -1 log_has serve 'change at a restart'
+  # A queue that cannot take its limits, before it; and once more with the same file.
+  wqctl add -q 0 x
+  printf '[queue 0]\nrate = 0.00001\nburst = 4000000000\n[queue a]\nmax-processing = 3\n' > config
+  kill -HUP "$SERVER"
+  until_ok held_back 0
+  until_ok log_has serve 'SIGHUP: queue "0": '
+  kill -HUP "$SERVER"
+  twice() { [ "$(grep -c 'SIGHUP: queue "0": ' serve.err)" = 2 ]; }
+  until_ok twice
   touch go
   wait $!
   stop

@@ -117,7 +117,7 @@ class Daemon {
   wq::Status OpenQueue(std::string_view name, bool create, wq::Queue** queue);
   wq::Status OpenServer();
   void Reload();
-  wq::Status ReloadQueue(const std::string& name, const ServeConfig& read) WQ_REQUIRES(mu_);
+  wq::Status ReloadQueue(const std::string& name, ServeConfig* read) WQ_REQUIRES(mu_);
 
   const ServeArgs& args_;
   const std::shared_ptr<wq::PrometheusProvider> metrics_ = wq::MakePrometheusProvider();
@@ -344,10 +344,11 @@ wq::Status Daemon::Stop(const StopSignals& signals) {
   return ResignAndClose(store_.get());
 }
 
-// The queue, if it is open, takes its limits from what was read.
-wq::Status Daemon::ReloadQueue(const std::string& name, const ServeConfig& read) {
+// The queue, if it is open, takes its limits from what was read. After an error it keeps its
+// section.
+wq::Status Daemon::ReloadQueue(const std::string& name, ServeConfig* read) {
   wq::Queue* const queue = store_->FindQueue(name);
-  const QueueConfig now = read.Of(name);
+  const QueueConfig now = read->Of(name);
   const QueueConfig before = config_.Of(name);
   if (queue == nullptr || now == before) return {};
   if (now.WithoutLimits() != before.WithoutLimits()) {
@@ -355,7 +356,10 @@ wq::Status Daemon::ReloadQueue(const std::string& name, const ServeConfig& read)
                "\" than its limits change at a restart");
   }
   const wq::QueueOptions options = now.Options();
-  return wq::SetLimits(queue, options.limits, options.group_limits);
+  wq::Status s = wq::SetLimits(queue, options.limits, options.group_limits);
+  if (s.ok()) return s;
+  read->queues.insert_or_assign(name, before);
+  return {s.code(), "queue \"" + wq::EscapeKey(name, 100) + "\": " + s.message()};
 }
 
 void Daemon::Reload() {
@@ -366,14 +370,15 @@ void Daemon::Reload() {
     {
       const wq::MutexLock lock(mu_);
       for (const auto& name : store_->QueueNames()) {
-        if (s.ok()) s = ReloadQueue(name, read);
+        wq::Status reloaded = ReloadQueue(name, &read);
+        if (s.ok()) s = std::move(reloaded);  // The first error.
       }
       // What the server was opened with stays.
       config_.queues = std::move(read.queues);
       config_.grace = read.grace;
       config_.create_queues = read.create_queues;
     }
-    if (server_ != nullptr) s = OpenQueues();
+    if (s.ok() && server_ != nullptr) s = OpenQueues();
   }
   if (s.ok() && server_ != nullptr) s = server_->Reload();
   if (s.ok()) {
