@@ -9,7 +9,7 @@ complete_bash() {
     source completion.bash
     COMP_WORDS=(wqctl "$@")
     COMP_CWORD=$#
-    _wqctl
+    _wqctl "${COMMAND:-wqctl}"
     printf "%s\n" "${COMPREPLY[@]}"' _ "$@" | sort | tr '\n' ' '
 }
 
@@ -27,6 +27,7 @@ complete_bash() {
   [ "$(complete_bash add --durability = p)" = 'power process ' ]
   [ "$(complete_bash ls -o j)" = 'json jsonl ' ]
   [ "$(complete_bash --col)" = '--color ' ]
+  [ "$(COMMAND=$WQCTL WQ_COLOR=wrong complete_bash ins)" = 'inspect ' ]
   [ "$(complete_bash --color '')" = 'always auto never ' ]
   [ "$(complete_bash --progress = n)" = 'never ' ]
   [ "$(complete_bash --color never --progress auto insp)" = 'inspect ' ]
@@ -56,6 +57,12 @@ complete_bash() {
   contains "$(complete_bash inspect -q q '')" '\$\(touch\ ran\)'
   contains "$(complete_bash inspect -q q -)" '--exact '
   [ ! -e ran ]
+  wqctl add -q q ns=a/pod1 >/dev/null
+  [ "$(complete_bash inspect -q q ns)" = 'ns=a/pod1 ' ]
+  for split in '=' '= a/p'; do
+    # shellcheck disable=SC2086
+    [ -z "$(complete_bash inspect -q q ns $split | tr -d ' ')" ]
+  done
 }
 
 @test "bash offers a key like an option behind -- only, and escapes controls of the direction" {

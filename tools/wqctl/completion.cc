@@ -26,9 +26,10 @@ Examples:
   wqctl completion zsh > ~/.zfunc/_wqctl     # ~/.zfunc is in fpath
   wqctl completion fish > ~/.config/fish/completions/wqctl.fish)sh";
 
-// The scripts run `wqctl completion SHELL -- WORD...` with the words behind wqctl, of which the
-// last is to be completed. The answer is texts that end with NUL: first "files" or "directories",
-// which the shell completes; "keys", and keys; or "words", and words with their descriptions.
+// The scripts run `wqctl completion SHELL -- WORD...`, by the name that was typed, with the words
+// behind it, of which the last is to be completed. The answer is texts that end with NUL: first
+// "files" or "directories", which the shell completes; "keys", and keys; or "words", and words with
+// their descriptions.
 
 constexpr std::string_view kBash =
     R"sh(# bash completion for wqctl, as wqctl completion bash prints it.
@@ -38,14 +39,17 @@ _wqctl() {
   local -a found=()
   COMPREPLY=()
   if [[ $cur == = ]]; then cur=; fi
+  # The command as it was typed.
   mapfile -d '' -t found < <(
-    wqctl completion bash -- "${COMP_WORDS[@]:1:COMP_CWORD-1}" "$cur" 2>/dev/null)
+    "${1/#\~\//$HOME/}" completion bash -- "${COMP_WORDS[@]:1:COMP_CWORD-1}" "$cur" 2>/dev/null)
   case ${found[0]} in
     files) compopt -o filenames 2>/dev/null; mapfile -t COMPREPLY < <(compgen -f -- "$cur") ;;
     directories) compopt -o filenames 2>/dev/null; mapfile -t COMPREPLY < <(compgen -d -- "$cur") ;;
     keys)
-      # Keys may be any bytes: no expansion may see them. Bash splits a word at colons.
-      if [[ $cur == : || ${COMP_WORDS[COMP_CWORD - 1]} == : ]]; then return; fi
+      # Keys may be any bytes: no expansion may see them. Bash splits a word at ":" and "=".
+      for word in "${COMP_WORDS[@]:COMP_CWORD-1:2}"; do
+        if [[ $word == [:=] ]]; then return; fi
+      done
       for word in "${found[@]:1}"; do
         # On a terminal a key with a control of the direction of text looks like another.
         if [[ $word == $bidi ]]; then
@@ -65,7 +69,7 @@ constexpr std::string_view kZsh = R"sh(#compdef wqctl
 # zsh completion for wqctl, as wqctl completion zsh prints it.
 _wqctl() {
   local -a found
-  found=(${(0)"$(wqctl completion zsh -- "${(@)words[2,CURRENT]}" 2>/dev/null)"})
+  found=(${(0)"$(${~words[1]} completion zsh -- "${(@)words[2,CURRENT]}" 2>/dev/null)"})
   case ${found[1]} in
     files) _files ;;
     directories) _files -/ ;;
@@ -81,7 +85,8 @@ constexpr std::string_view kFish =
 function __wqctl_complete
   set -l words (commandline -opc)
   set -l current (commandline -ct)
-  set -l found (wqctl completion fish -- $words[2..-1] "$current" 2>/dev/null | string split0)
+  type -q $words[1]; or return
+  set -l found ($words[1] completion fish -- $words[2..-1] "$current" 2>/dev/null | string split0)
   switch "$found[1]"
     case files
       __fish_complete_path "$current"

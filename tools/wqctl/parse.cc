@@ -188,6 +188,16 @@ Command ParseVerb(Words words, const Settings& settings, Input input) {
         VerbList(family));
 }
 
+// A wrong setting is no reason to complete nothing.
+Settings SettingsFor(const Words& rest) {
+  try {
+    return ReadSettings();
+  } catch (const UsageError&) {
+    if (rest.empty() || rest.front() != "completion") throw;
+    return {};
+  }
+}
+
 }  // namespace
 
 std::vector<VerbAbout> AboutVerbs() {
@@ -207,7 +217,7 @@ std::variant<Command, int> ParseCommandLine(const Words& words, mode_t user_umas
     Words rest = ParseRoot(Words(words.begin(), mark), about, &root);
     if (rest == Words{"help"}) rest = ParseRoot({"--help"}, about, &root);  // Throws the help.
     SetTerminalUse(root, {});  // For an error in the settings.
-    const Settings settings = ReadSettings();
+    const Settings settings = SettingsFor(rest);
     SetTerminalUse(root, settings);
     input.store_dir = root.store_dir.empty() ? settings.store : root.store_dir;
     return ParseVerb(std::move(rest), settings, std::move(input));
