@@ -43,7 +43,7 @@ func (q *Queue[T]) EndDelay(item T) error {
 // until Release or Drop. A worker that holds it still has to call Done.
 func (q *Queue[T]) Quarantine(item T, why error) error {
 	err := q.withKey(item, func(key string) error { return q.backend.quarantine(key, textOf(why)) })
-	if q.limiter != nil && err == nil {
+	if q.limiter != nil && (err == nil || codeOf(err) == NotDurable) { // NotDurable: it was applied.
 		q.limiter.Forget(item)
 	}
 	return err

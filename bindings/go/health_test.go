@@ -38,7 +38,8 @@ func TestAFullDiskIsReportedAndTheStoreRecovers(t *testing.T) {
 			reported <- err
 		}})
 	must(t, err)
-	q := openQueue(t, store, QueueOptions[string]{})
+	counts := ownCounts{"bad": 1}
+	q := openQueue(t, store, QueueOptions[string]{Limiter: counts})
 
 	limitFiles(t, syscall.Rlimit{Cur: 0, Max: before.Max})
 	q.Add("a")
@@ -51,6 +52,10 @@ func TestAFullDiskIsReportedAndTheStoreRecovers(t *testing.T) {
 		t.Fatal(result, err)
 	}
 	wantNext(t, q, "a")
+	wantCode(t, q.Quarantine("bad", nil), NotDurable)
+	if counts["bad"] != 0 {
+		t.Fatal(counts) // As it was applied, the limiter has forgotten it.
+	}
 	wantCode(t, store.Health(), NotDurable)
 	wantCode(t, store.Recover(), NotDurable)
 	wantCode(t, within(t, reported), NotDurable)
