@@ -17,13 +17,13 @@ build=(g++ cmake make ninja-build ccache pkg-config librocksdb-dev libprotobuf-d
   nlohmann-json3-dev libboost-dev libgrpc++-dev protobuf-compiler-grpc grpc-proto libgtest-dev
   libgmock-dev bats jq)
 # etcd-server starts a service on the port 2379, which the tests do not use: they start their own.
-test=("${build[@]}" man-db curl openssl etcd-server python3-grpcio python3-protobuf)
+test=("${build[@]}" man-db curl openssl etcd-client etcd-server python3-grpcio python3-protobuf)
 command -v go >/dev/null || test+=(golang-go)  # Any of the last years will do.
 # prometheus starts a service on the port 9090, which the tests do not use, either. chromium shows the
 # page, and nodejs drives it. The tools of file systems make those that
 # tests mount, if they may.
 check=("${test[@]}" clang clang-tidy clang-format shellcheck golang-go zsh fish groff-base less
-  lintian chromium nodejs mypy python3-yaml etcd-client prometheus e2fsprogs xfsprogs btrfs-progs
+  lintian chromium nodejs mypy python3-yaml prometheus e2fsprogs xfsprogs btrfs-progs
   dpkg-dev file)
 
 case "${1:-}" in
