@@ -57,6 +57,7 @@ UnfinishedDirectory::UnfinishedDirectory(std::string path, FileDescriptor lock)
 UnfinishedDirectory::~UnfinishedDirectory() {
   std::error_code ignored;
   if (!named_ && RemoveContents(path_).ok()) std::filesystem::remove_all(path_, ignored);
+  flock(lock_.get(), LOCK_UN);  // A forked child may have the directory open.
 }
 
 Status UnfinishedDirectory::Make(const std::string& path,

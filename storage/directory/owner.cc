@@ -154,13 +154,17 @@ void OwnerLock::MarkClosed() const {
   futimens(fd_, times);
 }
 
-// The lock belongs to the open file, which a forked child shares: it would outlive the owner.
+// The lock belongs to the open file, which a forked child shares: it would outlive an owner that is
+// killed.
 OwnerLock::OwnerLock(int fd, std::string path) : fd_(fd), path_(std::move(path)) {
   CloseInChildren(fd_);
 }
 
 OwnerLock::~OwnerLock() {
   ForgetInChildren(fd_);
+  // A child that has not run since its fork, or was made by another call, still has the file open.
+  struct flock whole = WholeFile(F_UNLCK);
+  fcntl(fd_, F_OFD_SETLK, &whole);
   close(fd_);
 }
 

@@ -2,9 +2,14 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <memory>
 #include <string>
 
+#include "base/unfinished_directory.h"
 #include "tests/support/environment.h"
 
 namespace wq {
@@ -54,6 +59,22 @@ TEST_F(CopyBytesTest, AnErrorOfTheCheckEndsIt) {
   });
   EXPECT_EQ(status.code(), StatusCode::kTimedOut);
   EXPECT_EQ(copied_.size(), size_t{2} << 20);
+}
+
+// A forked child has the locked directory open too.
+TEST(UnfinishedDirectoryTest, AForkedChildDoesNotKeepIt) {
+  const support::ScratchDirectory dir;
+  std::unique_ptr<UnfinishedDirectory> unfinished;
+  ASSERT_TRUE(UnfinishedDirectory::Make(dir / "new", &unfinished).ok());
+  const pid_t pid = fork();
+  if (pid == 0) {
+    for (;;) pause();
+  }
+  unfinished.reset();
+  const Status again = UnfinishedDirectory::Make(dir / "new", &unfinished);
+  EXPECT_TRUE(again.ok()) << again.ToString();
+  kill(pid, SIGKILL);
+  waitpid(pid, nullptr, 0);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 // stopped.
 
 #include <signal.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -95,27 +96,30 @@ TEST_F(OwnersTest, AForkedChildIsRefused) {
   EXPECT_TRUE(store->Close().ok());
 }
 
-TEST_F(OwnersTest, AForkedChildDoesNotKeepTheStore) {
-  std::unique_ptr<Store> store;
-  Queue* queue = nullptr;
-  Open(&store, &queue);
-  ASSERT_TRUE(queue->Add("a").ok());
-  int ends[2];
-  ASSERT_EQ(pipe(ends), 0);
-  const pid_t pid = fork();
-  if (pid == 0) {  // Runs until the pipe is closed, with copies of all descriptors.
-    char c = 0;
+// A child of clone(2) does not close its copies of the descriptors, as that of fork(2) does.
+TEST_F(OwnersTest, AChildDoesNotKeepTheStore) {
+  for (const bool cloned : {false, true}) {
+    std::unique_ptr<Store> store;
+    Queue* queue = nullptr;
+    Open(&store, &queue);
+    ASSERT_TRUE(queue->Add("a").ok());
+    int ends[2];
+    ASSERT_EQ(pipe(ends), 0);
+    const pid_t pid = cloned ? static_cast<pid_t>(syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0)) : fork();
+    if (pid == 0) {  // Runs until the pipe is closed.
+      char c = 0;
+      close(ends[1]);
+      _exit(read(ends[0], &c, 1) == 0 ? 0 : 1);
+    }
+    close(ends[0]);
+    store.reset();
+    Open(&store, &queue);
+    EXPECT_EQ(queue->Len(), 1U);
     close(ends[1]);
-    _exit(read(ends[0], &c, 1) == 0 ? 0 : 1);
+    int status = 0;
+    waitpid(pid, &status, 0);
+    EXPECT_EQ(status, 0);
   }
-  close(ends[0]);
-  store.reset();
-  Open(&store, &queue);
-  EXPECT_EQ(queue->Len(), 1U);
-  close(ends[1]);
-  int status = 0;
-  waitpid(pid, &status, 0);
-  EXPECT_EQ(status, 0);
 }
 
 // What a host does whose exec failed. RocksDB's destructors would wait for its parent's threads.
