@@ -1,5 +1,7 @@
 #include "tools/wqctl/cli/history_args.h"
 
+#include "tools/wqctl/text/number.h"
+
 namespace wqctl {
 
 std::optional<uint64_t> ParseHistoryBytes(std::string_view text) {
