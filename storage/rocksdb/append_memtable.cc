@@ -239,6 +239,7 @@ AppendRep::Cursor*& AppendRep::LookUp() {
 }
 
 AppendRep::~AppendRep() {
+  const MutexLock lock(mu_);  // The last cursor may have been another thread's.
   for (const Freed& cursor : cursors_) ::operator delete(cursor.memory);
 }
 
