@@ -226,7 +226,7 @@ Status AddCursors(const storage::Reader& reader, QueueId queue, QueueSummary* su
   });
 }
 
-Status AddState(const storage::Reader& reader, QueueId queue, int64_t now_us,
+Status AddState(const storage::Reader& reader, QueueId queue, int64_t now_us, bool owned,
                 QueueSummary* summary) {
   storage::QueueStateRecord record;
   std::string value;
@@ -237,7 +237,10 @@ Status AddState(const storage::Reader& reader, QueueId queue, int64_t now_us,
   summary->paused = record.paused;
   summary->shards = record.shards;
   if (record.paused && record.paused_until_us != 0) {
-    summary->paused_until_us = QueueState::PauseEndUs(record, now_us);
+    const int64_t end_us = std::min(record.paused_until_us, QueueState::PauseEndUs(record, now_us));
+    summary->paused_until_us = end_us;
+    // An owner, whose clock may have been set since, removes a pause from the record when it ends.
+    summary->paused = owned || end_us > now_us;
   }
   return s;
 }
@@ -252,7 +255,7 @@ Status StoreView::Summarize(std::string_view queue, const SummaryOptions& option
   summary->name = queue;
   const storage::Reader& reader = *impl_->reader;
   const int64_t now_us = options.now_us.value_or(Clock::System()->WallUs());
-  Status status = AddState(reader, id, now_us, summary);
+  Status status = AddState(reader, id, now_us, impl_->info.owner_alive, summary);
   if (status.ok()) status = AddPending(reader, id, options, now_us, summary);
   if (status.ok()) status = AddDelayed(reader, id, now_us, summary);
   if (status.ok()) status = AddFailures(reader, id, options.top_failing, summary);

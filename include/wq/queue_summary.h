@@ -83,13 +83,11 @@ struct QueueSummary {
   uint64_t delayed = 0;
   uint64_t failing = 0;  // Except quarantined keys.
   uint64_t quarantined = 0;
-  // As it is on disk: a pause whose end has passed stays there until the queue is opened.
+  // Whether the queue hands out nothing. If no owner lives, a pause is over at paused_until_us. An
+  // owner decides that when it opens the queue, and then by a clock that nobody can set, so beside
+  // one this is what the store says, even if paused_until_us has passed.
   bool paused = false;
-  std::optional<int64_t> paused_until_us;  // Unset: until Resume.
-  // Reports whether the queue hands out nothing at this time.
-  bool PausedAt(int64_t wall_us) const {
-    return paused && (!paused_until_us || *paused_until_us > wall_us);
-  }
+  std::optional<int64_t> paused_until_us;            // Unset: until Resume.
   std::optional<int64_t> oldest_added_at_us;         // Of the pending keys.
   std::optional<int64_t> next_ready_at_us;           // Of the delayed keys.
   Histogram<int64_t, kAgeBoundsUs.size()> ages;      // Of the pending keys, since they were added.
@@ -111,7 +109,7 @@ struct SummaryOptions {
   size_t top_failing = 10;             // Length of top_failing. Default: 10.
   size_t top_groups = 10;              // Length of groups.top and namespaces.top. Default: 10.
   size_t top_oldest = 0;               // Length of top_oldest. Default: 0, none.
-  std::optional<int64_t> now_us = {};  // The time that ages count to. Default: the wall clock's.
+  std::optional<int64_t> now_us = {};  // Of ages and pauses. Default: the wall clock's.
 };
 
 }  // namespace wq

@@ -47,7 +47,7 @@ void ToRow(const QueueSummary& summary, int64_t now_us, v1::GetOverviewResponse:
   if (summary.next_ready_at_us.has_value()) {
     counts->set_next_due_us(std::max<int64_t>(0, *summary.next_ready_at_us - now_us));
   }
-  counts->set_paused(summary.PausedAt(now_us));
+  counts->set_paused(summary.paused);
   if (counts->paused()) {
     row->set_paused_until_us(summary.paused_until_us.value_or(0));
   }

@@ -64,11 +64,16 @@ TEST_F(StoreViewTest, DelaysAreCountedByWhatWasAskedForAndByWhatIsLeft) {
 }
 
 TEST_F(StoreViewTest, SummaryShowsAPauseByItsLength) {
-  // Asked for 600 us at 100'000; the clock was set back meanwhile, and right again at last.
+  // Asked for 600 us at 100'000; the clock was set back meanwhile, and right again, and forward.
   struct {
     int64_t paused_at_us, now_us, until_us;
-  } const cases[] = {{100'000, 1'000, 1'600}, {1'000, 1'200, 1'600}, {1'000, 100'100, 100'600}};
-  for (const auto& [paused_at_us, now_us, until_us] : cases) {
+    bool over;  // Without an owner. With one, the owner says so.
+  } const cases[] = {{100'000, 1'000, 1'600, false},
+                     {1'000, 1'200, 1'600, false},
+                     {1'000, 100'100, 100'600, false},
+                     {100'000, 100'600, 100'600, true},
+                     {100'000, 200'000, 100'600, true}};
+  for (const auto& [paused_at_us, now_us, until_us, over] : cases) {
     storage::PutQueueState(kPods,
                            {.sequence_high_water = 1,
                             .paused = true,
@@ -78,6 +83,12 @@ TEST_F(StoreViewTest, SummaryShowsAPauseByItsLength) {
                            &batch_);
     View();
     EXPECT_EQ(Summary({.now_us = now_us}).paused_until_us, until_us) << now_us;
+    EXPECT_TRUE(Summary({.now_us = now_us}).paused) << now_us;
+    owner_.reset();
+    ASSERT_TRUE(StoreView::Open(dir_, &view_).ok());
+    EXPECT_EQ(Summary({.now_us = now_us}).paused_until_us, until_us) << now_us;
+    EXPECT_EQ(Summary({.now_us = now_us}).paused, !over) << now_us;
+    ASSERT_TRUE(storage::OpenStorage(dir_, {.now_us = now_us}, &owner_).ok());
   }
 }
 

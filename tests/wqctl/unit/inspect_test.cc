@@ -5,11 +5,13 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/wqctl/unit/in_process.h"
+#include "wq/store.h"
 
 namespace wqctl {
 namespace {
 
 using nlohmann::json;
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::MatchesRegex;
 
@@ -71,6 +73,21 @@ TEST_F(InspectTest, TheNamesOfTheContract) {
   EXPECT_EQ(bad["next_delay_seconds"], 120);
   EXPECT_EQ(Json("inspect held")["entries"][0]["next_delay_seconds"], nullptr);
   EXPECT_THAT(Out("ls -q q --limit 1 --hex -o jsonl"), HasSubstr(R"("key_hex":"61")"));
+}
+
+TEST_F(InspectTest, APauseBesideAnOwnerIsWhatTheOwnerKeeps) {
+  std::ofstream("lines") << R"({"record":"queue","queue":"q","paused":true,)"
+                         << R"("paused_until":"2026-01-31T12:00:00Z"})";
+  Out("load lines");
+  const auto paused = [] { return Json("inspect")["queues"][0]["paused"]; };
+  EXPECT_EQ(paused(), false);
+  EXPECT_THAT(Out("inspect"), HasSubstr("paused        no\n"));
+  std::unique_ptr<wq::Store> owner;  // It may have the queue open, by a clock of its own.
+  ASSERT_TRUE(wq::Store::Open({}, "store", &owner).ok());
+  EXPECT_EQ(paused(), true);
+  EXPECT_THAT(Out("inspect"), ContainsRegex("paused        yes, was to end [0-9]+.* ago\n"));
+  EXPECT_THAT(Out("inspect -o table"), ContainsRegex(" yes  .*\n$"));
+  Expect(R"(0 resume -q q --dry-run => would resume queue "q")");
 }
 
 TEST_F(InspectTest, AStoreWithoutQueues) {

@@ -130,8 +130,11 @@ void Line(const std::string& label, const std::string& text, Output* out) {
 }
 
 std::string PauseText(const wq::QueueSummary& queue, const Show& show) {
-  if (!queue.PausedAt(show.now_us)) return "no";
+  if (!queue.paused) return "no";
   if (!queue.paused_until_us) return "yes, until resume";
+  if (*queue.paused_until_us <= show.now_us) {
+    return "yes, was to end " + show.Ago(*queue.paused_until_us);
+  }
   return "yes, resumes " + show.Until(*queue.paused_until_us);
 }
 

@@ -72,7 +72,7 @@ Json SummaryJson(const wq::QueueSummary& queue, int64_t now_us) {
   json["delayed"] = queue.delayed;
   json["failing"] = queue.failing;
   json["quarantined"] = queue.quarantined;
-  json["paused"] = queue.PausedAt(now_us);
+  json["paused"] = queue.paused;
   const auto until = queue.paused_until_us;
   json["paused_until"] = until ? Json(FormatTime(*until)) : Json();
   json["lanes"] = LanesJson(queue);

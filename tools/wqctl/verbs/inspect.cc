@@ -94,8 +94,8 @@ std::string CountText(const wq::GroupDepths& depths) {
 }
 
 std::string PauseCell(const wq::QueueSummary& queue, int64_t now_us) {
-  if (!queue.PausedAt(now_us)) return "-";
-  if (!queue.paused_until_us) return "yes";
+  if (!queue.paused) return "-";
+  if (queue.paused_until_us.value_or(0) <= now_us) return "yes";
   return "for " + FormatAge(std::chrono::microseconds{*queue.paused_until_us - now_us});
 }
 

@@ -10,7 +10,6 @@
 #include "tools/wqctl/text/output.h"
 #include "tools/wqctl/verbs/confirm.h"
 #include "tools/wqctl/verbs/reach.h"
-#include "wq/clock.h"
 #include "wq/keys.h"
 #include "wq/store_view.h"
 
@@ -59,7 +58,7 @@ int DryRun(const PauseArgs& args) {
   if (args.resume) {
     if (wq::Status s = view->Summarize(args.queue, {}, &queue); !s.ok()) return Fail(s);
   }
-  return Print(args, queue.PausedAt(wq::Clock::System()->WallUs()), "would pause", "would resume");
+  return Print(args, queue.paused, "would pause", "would resume");
 }
 
 int Run(const PauseArgs& args) {

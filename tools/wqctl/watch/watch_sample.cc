@@ -62,7 +62,7 @@ wq::Status Sampler::TakeLive(const wq::LiveStore& store, Sample* sample) {
       item.delayed = disk.delayed;
       item.failing = disk.failing;
       item.quarantined = disk.quarantined;
-      item.paused = disk.PausedAt(wq::Clock::System()->WallUs());
+      item.paused = disk.paused;
     }
     total.pending = item.pending;
   }
@@ -77,7 +77,6 @@ wq::Status Sampler::TakeFromDisk(Sample* sample) {
   next_disk_read_.reset();
   const Clock::time_point now = Clock::now();
   if (wq::Status s = ReadDisk(); !s.ok()) return s;
-  const int64_t wall_us = wq::Clock::System()->WallUs();
   sample->owner_pid = disk_owner_alive_ ? disk_owner_pid_ : 0;
   std::map<std::string, Totals> totals;
   for (const auto& [name, disk] : on_disk_) {
@@ -88,7 +87,7 @@ wq::Status Sampler::TakeFromDisk(Sample* sample) {
                               .delayed = disk.delayed,
                               .failing = disk.failing,
                               .quarantined = disk.quarantined,
-                              .paused = disk.PausedAt(wall_us),
+                              .paused = disk.paused,
                               .pending_change = std::nullopt,
                               .added = std::nullopt,
                               .done = std::nullopt,
