@@ -9,7 +9,6 @@ import socket
 import sys
 import threading
 import time
-from dataclasses import dataclass
 from types import FrameType
 from typing import (
     Any,
@@ -38,7 +37,7 @@ from wq._types import (
     StoreInfo,
     WorkerInfo,
 )
-from wq._worker import AnyHandler, Worker
+from wq._worker import AnyHandler, Definition, Worker
 from wq.v1 import (
     admin_pb2,
     admin_pb2_grpc,
@@ -64,14 +63,6 @@ def default_name() -> str:
 
 def _nothing(response: Any) -> None:
     """Converts the response of a call that returns nothing."""
-
-
-@dataclass
-class _Definition:
-    hello: work_pb2.Hello
-    handler: Any
-    concurrency: int
-    stats: Stats
 
 
 class Connection:
@@ -102,7 +93,7 @@ class Connection:
         self._work: Any = work_pb2_grpc.WorkStub(channel)
         self._admin: Any = admin_pb2_grpc.AdminStub(channel)
         self._browse: Any = browse_pb2_grpc.BrowseStub(channel)
-        self._definitions: List[_Definition] = []
+        self._definitions: List[Definition] = []
         # What `run` waits for: a signal's number, a worker that has ended, or None from `stop`.
         self._events: Any = self._make_events()
 
@@ -114,7 +105,7 @@ class Connection:
 
     def _define(self, hello: work_pb2.Hello, concurrency: int) -> Callable[[Any], Any]:
         def define(handler: Any) -> Any:
-            self._definitions.append(_Definition(hello, handler, concurrency, Stats()))
+            self._definitions.append(Definition(hello, handler, concurrency, Stats()))
             return handler
 
         return define
@@ -370,10 +361,7 @@ class Client(Connection):
         """
         _fork.check()
         limit = _types.microseconds("grace", grace) / 1e6
-        workers = [
-            Worker(self._open_work, d.hello, d.handler, d.concurrency, d.stats, self._events.put)
-            for d in self._definitions
-        ]
+        workers = [Worker(self._open_work, each, self._events.put) for each in self._definitions]
         if not workers:
             raise errors.InvalidArgument("there is no worker to run: use Client.worker")
         restore = self._handle_signals() if signals else (lambda: None)

@@ -8,6 +8,7 @@ import functools
 import queue
 import threading
 import time
+from dataclasses import dataclass
 from typing import Any, Callable, Generic, List, Optional, Set, TypeVar, Union
 
 from wq import _fork, errors, outcomes
@@ -19,6 +20,16 @@ Handler = Callable[[Job], Union[None, outcomes.Outcome]]
 AnyHandler = TypeVar("AnyHandler", bound=Handler)
 
 
+@dataclass
+class Definition:
+    """What a worker is defined by, for each run of it."""
+
+    hello: work_pb2.Hello  # With a capacity of the concurrency plus the keys assigned ahead.
+    handler: Any
+    concurrency: int
+    stats: Stats
+
+
 class Receiver(Generic[J]):
     """The part of a worker's run that keeps a stream open and receives its keys, in a thread of its
     own, which is a daemon. Thread-safe."""
@@ -26,18 +37,16 @@ class Receiver(Generic[J]):
     def __init__(
         self,
         open_call: Callable[[Any], Any],
-        hello: work_pb2.Hello,
-        concurrency: int,
-        stats: Stats,
+        definition: Definition,
         ended: Callable[[Any], object],
         make_job: Callable[[work_pb2.Assignment, Any], J],
     ) -> None:
-        """`hello.capacity` is the concurrency, plus the keys that are assigned ahead. `ended` is
-        called with this object."""
+        """`ended` is called with this object."""
         self._open_call = open_call
-        self._hello = hello
-        self._concurrency = concurrency
-        self._stats = stats
+        self._hello = definition.hello
+        self._handler = definition.handler
+        self._concurrency = definition.concurrency
+        self._stats = definition.stats
         self._ended = ended
         self._make_job = make_job
         self.error: Optional[errors.Error] = None  # Why it has ended.
@@ -186,17 +195,13 @@ class Worker(Receiver[Job]):
     def __init__(
         self,
         open_call: Callable[[Any], Any],
-        hello: work_pb2.Hello,
-        handler: Handler,
-        concurrency: int,
-        stats: Stats,
+        definition: Definition,
         ended: Callable[["Worker"], object],
     ) -> None:
-        super().__init__(open_call, hello, concurrency, stats, ended, Job)
-        self._handler = handler
+        super().__init__(open_call, definition, ended, Job)
         self._closed = False  # The handlers' threads end when they have taken what is in _ready.
         self._ready: "queue.SimpleQueue[Optional[Job]]" = queue.SimpleQueue()
-        self._handlers = [self._thread(self._handle, str(n)) for n in range(concurrency)]
+        self._handlers = [self._thread(self._handle, str(n)) for n in range(self._concurrency)]
 
     def start(self) -> None:
         """Begins."""

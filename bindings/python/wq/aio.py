@@ -43,7 +43,7 @@ from wq import _client, _fork, _stream, _types, errors, outcomes
 from wq._client import Connection, default_name
 from wq._state import FINISH, STOPPED, JobBase, Stats, checked, hello_of
 from wq._types import ListedKey
-from wq._worker import Receiver
+from wq._worker import Definition, Receiver
 from wq.v1 import work_pb2
 
 __all__ = ["Client", "Handler", "Job", "Session"]
@@ -142,16 +142,12 @@ class _Worker(Receiver[Job]):
     def __init__(
         self,
         open_call: Callable[[Any], Any],
-        hello: work_pb2.Hello,
-        handler: Handler,
-        concurrency: int,
-        stats: Stats,
+        definition: Definition,
         ended: Callable[["_Worker"], object],
     ) -> None:
         self._loop = asyncio.get_running_loop()
         make_job = functools.partial(Job, loop=self._loop)
-        super().__init__(open_call, hello, concurrency, stats, ended, make_job)
-        self._handler = handler
+        super().__init__(open_call, definition, ended, make_job)
         self._mine: Set[Job] = set()  # Whose keys are in use by this worker.
 
     def _alive(self) -> bool:
@@ -337,10 +333,7 @@ class Client(Connection):
         _fork.use_loop(loop)
         restore = self._handle_signals(loop) if signals else (lambda: None)
         ended = functools.partial(_post, loop, self._events.put_nowait)
-        workers = [
-            _Worker(self._open_work, d.hello, d.handler, d.concurrency, d.stats, ended)
-            for d in self._definitions
-        ]
+        workers = [_Worker(self._open_work, each, ended) for each in self._definitions]
         try:
             for worker in workers:
                 worker.start()
