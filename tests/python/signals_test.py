@@ -34,7 +34,9 @@ print("left", flush=True)
 
 
 class Signals:
-    """The cases, by any server. `program` runs a worker of concurrency 1."""
+    """The cases, by any server. `program` runs a worker of concurrency 1, until `first`."""
+
+    first = signal.SIGTERM
 
     def setUp(self):
         super().setUp()
@@ -61,7 +63,7 @@ class Signals:
             self.assertIsNone(self.child.poll())
 
     def test_a_signal_lets_the_running_handler_end(self):
-        self.child.send_signal(signal.SIGTERM)
+        self.child.send_signal(self.first)
         self.until_no_keys_are_taken()
         out, _ = self.child.communicate("well\n", timeout=support.WAIT)
         self.assertEqual((out, self.child.returncode), ("ended well\nleft\n", 0))
@@ -69,7 +71,7 @@ class Signals:
         self.assertEqual((counts.dones, counts.queued, counts.processing), (1, 1, 0))
 
     def test_a_second_signal_ends_the_process_at_once(self):
-        self.child.send_signal(signal.SIGTERM)
+        self.child.send_signal(self.first)
         self.until_no_keys_are_taken()
         self.child.send_signal(signal.SIGINT)
         self.assertEqual(self.child.wait(support.WAIT), -signal.SIGINT)
@@ -97,6 +99,19 @@ import signal, threading
 threading.Thread(target=threading.Event().wait, daemon=True).start()
 signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM, signal.SIGINT})
 """ + SYNC
+
+
+class Interrupts(Signals, support.Case):
+    """wq.Client without signals, which a KeyboardInterrupt ends, and leaves no worker behind."""
+
+    first = signal.SIGINT
+    program = "import threading" + SYNC.replace("client.run()", """
+try:
+    client.run(signals=False)
+except KeyboardInterrupt:
+    if any(thread.name == "wq-pods-receive" for thread in threading.enumerate()):
+        raise
+""")
 
 
 class AioSignals(Signals, support.Case):

@@ -169,6 +169,12 @@ class Outcomes(support.Case):
         with self.assertRaisesRegex(wq.Error, "closed"):
             run.join()
 
+    def test_a_run_without_room_for_its_threads_ends(self):
+        self.pods.worker("pods")(print)
+        with mock.patch("threading.Thread.start", side_effect=RuntimeError("no room")):
+            with self.assertRaisesRegex(RuntimeError, "no room"):
+                self.pods.run()
+
     def test_run_without_a_worker_is_invalid(self):
         with self.assertRaises(wq.InvalidArgument):
             self.pods.run()

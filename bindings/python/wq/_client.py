@@ -353,7 +353,8 @@ class Client(Connection):
 
         Then no more keys are taken. Running handlers have `grace` seconds; the keys of those that
         still run then are given back, and their jobs are lost. A second signal ends the process at
-        once. Signals are only handled if this is the main thread.
+        once. Signals are only handled if this is the main thread. Without `signals` a
+        KeyboardInterrupt ends it so, and is raised; a second one is raised at once.
 
         While the server is away the workers connect again and again. After InvalidArgument,
         NotFound (there is no such queue), NotSupported or Unauthenticated of a worker all workers
@@ -369,13 +370,15 @@ class Client(Connection):
             for worker in workers:
                 worker.start()
             failed = self._wait_for_end(workers)
-            for worker in workers:
-                worker.stop()
-            deadline = time.monotonic() + limit
-            for worker in workers:
-                worker.join(deadline)
         finally:
-            restore()
+            try:
+                for worker in workers:
+                    worker.stop()
+                deadline = time.monotonic() + limit
+                for worker in workers:
+                    worker.join(deadline)
+            finally:
+                restore()
         if failed is not None:
             raise failed
 

@@ -89,7 +89,8 @@ class Receiver(Generic[J]):
             stream = self._stream
         if stream is not None:
             stream.finish(limit)
-        self._receiver.join()
+        if self._receiver.is_alive():  # There may have been no room for its thread.
+            self._receiver.join()
 
     def _receive(self) -> None:
         try:
