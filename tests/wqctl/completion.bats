@@ -38,6 +38,13 @@ complete_bash() {
   [ "$(complete_bash --store dir-)" = 'dir-one ' ]
   [ "$(complete_bash --store x ls --ti)" = '--times ' ]
   [ "$(complete_bash load dir-)" = 'dir-file dir-one ' ]
+  [ "$(complete_bash serve --config dir-)" = 'dir-file dir-one ' ]
+  [ "$(complete_bash snapshot create dir-)" = 'dir-one ' ]
+  [ "$(complete_bash completion '')" = 'bash fish zsh ' ]
+  for words in add work pause promote 'snapshot create one' 'completion bash'; do
+    # shellcheck disable=SC2086
+    [ "$(complete_bash $words dir-)" = ' ' ]
+  done
   [ "$(complete_bash work -q q -- dir-f)" = 'dir-file ' ]
 }
 

@@ -19,7 +19,7 @@ namespace {
 
 constexpr const char* kCompletionExamples =
     R"sh(The packages install it where the shells find it. Verbs, options, their values, the store's
-queues, their keys, and directories are completed.
+queues, their keys, files and directories are completed.
 
 Examples:
   source <(wqctl completion bash)
@@ -130,13 +130,12 @@ class Completer {
       before_ = current_.substr(0, equals + 1);
       option_ = verb_.Find(current_.substr(0, equals));
     }
-    if (option_ != nullptr) return CompleteValue();
+    if (option_ != nullptr) return CompleteValue(*option_);
     const bool has_verb = !verb_.name.empty();
     if (has_verb && !behind_ && current_.starts_with('-')) return CompleteOption();
-    // The arguments of other verbs may be files, as those of a command are.
     const bool takes_keys = verb_.synopsis.find("KEY") != std::string::npos && verb_.name != "add";
     if (takes_keys) return CompleteKey();
-    if (has_verb || behind_) return Say("files");
+    if (has_verb || behind_) return CompleteArgument();
     CompleteVerb();
     if (family_.empty()) CompleteOption();
   }
@@ -160,6 +159,8 @@ class Completer {
       }
     } else if (verb_.name.empty()) {
       TakeVerb(family_.empty() ? word : family_ + " " + word);
+    } else {
+      ++arguments_;
     }
   }
   void TakeVerb(const std::string& name) {
@@ -182,10 +183,18 @@ class Completer {
     Say(args_.shell == "bash" || description.empty() ? word : word + between + description);
   }
 
-  void CompleteValue() {
-    const std::string name = option_->names.back();
-    if (option_->type == "DIR" || option_->type == "NEW") return Say("directories");
-    std::vector<std::string> values = option_->Choices();
+  // As the value of an option of the type that the synopsis begins with: " DIR [URL]".
+  void CompleteArgument() {
+    const bool has_command = verb_.synopsis.starts_with(" -- ");
+    if (has_command ? !behind_ : arguments_ > 0 || verb_.synopsis.empty()) return;
+    const std::string type = verb_.synopsis.substr(1, verb_.synopsis.find(' ', 1) - 1);
+    CompleteValue({{""}, has_command || type == "[FILE|-]" ? "FILE" : type, ""});
+  }
+  void CompleteValue(const OptionAbout& option) {
+    const std::string name = option.names.back();
+    if (option.type == "DIR" || option.type == "NEW") return Say("directories");
+    if (option.type == "FILE") return Say("files");
+    std::vector<std::string> values = option.Choices();
     if (name == "--state") values = {"pending", "delayed", "failing", "quarantined"};
     if (name == "--queue") {
       std::unique_ptr<wq::StoreView> view;
@@ -236,6 +245,7 @@ class Completer {
   VerbAbout verb_ = AboutRoot();         // Without a name before the verb.
   std::string family_;                   // The first word of a verb that has two.
   const OptionAbout* option_ = nullptr;  // Its value is next. Of verb_.
+  size_t arguments_ = 0;                 // Of the verb, before "--".
   bool behind_ = false;                  // Behind "--".
   std::string store_dir_;
   std::optional<std::string> queue_;
