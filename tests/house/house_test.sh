@@ -22,8 +22,8 @@ fail() {
 # A tree without a violation, in the working directory.
 clean_tree() {
   rm -rf "$scratch/tree"
-  mkdir -p "$scratch/tree"/{include/wq,base,storage/check,engine/queue,tools/wqctl,docs,tests/engine,tests/storage} \
-    "$scratch/tree"/{examples/readme,bindings/go/examples/readme,build}
+  mkdir -p "$scratch/tree"/{include/wq,base,storage/check,engine/queue,tools/wqctl,docs,tools/dev,tests/engine,tests/storage,tests/mutants} \
+    "$scratch/tree"/{examples/readme,bindings/go/examples/readme,build/tests}
   cd "$scratch/tree"
   build=$PWD/build
   printf '// A queue.\n#pragma once\n#include "wq/status.h"\n' >include/wq/queue.h
@@ -33,6 +33,11 @@ clean_tree() {
   printf '#include <CLI/CLI.hpp>\n#include "wq/queue.h"\n' >tools/wqctl/main.cc
   printf '#include "engine/queue/queue.h"\n' >tests/engine/queue_test.cc
   printf '#!/bin/sh\n' >tests/engine/queue_test.sh
+  printf "  'some_tests A.*'\n" >tests/mutants/run.sh
+  touch tools/dev/torture.sh tests/CMakeLists.txt
+  # shellcheck disable=SC2016
+  printf '#!/bin/sh\n[ "$2" != "--gtest_filter=A.*" ] || printf "A.\\n  B\\n"\n' >build/tests/some_tests
+  chmod +x build/tests/some_tests
   printf 'int main() {}\n' >examples/readme/main.cc
   printf 'int main(void) {}\n' >examples/readme/main.c
   # shellcheck disable=SC2016
@@ -144,6 +149,10 @@ plant no_sleep_in_tests bindings/go/queue_test.go '	time.Sleep(time.Second)'
 plant go_needs_the_standard_library_only bindings/go/go.mod 'require example.com/other v1.0.0'
 plant every_test_is_built tests/engine/forgotten_test.cc '// Nobody builds this.'
 plant every_test_script_is_run tests/engine/forgotten_test.sh '# Nobody runs this.'
+plant every_filter_matches_a_test tests/mutants/run.sh "  'some_tests A.*:None.* N=1'"
+plant every_filter_matches_a_test tests/mutants/run.sh "  'some_tests A.*-None.*'"
+plant every_filter_matches_a_test tools/dev/torture.sh '  N=1 gtest some_tests --gtest_filter=-None.*'
+plant every_filter_matches_a_test tests/CMakeLists.txt "$(printf 'set(deep_some_tests A.*\n None.*)')"
 # shellcheck disable=SC2016
 plant readme_shows_the_example README.md "$(printf 'x\n```cpp\nint main() { }\n```')"
 # shellcheck disable=SC2016

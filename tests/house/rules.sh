@@ -166,6 +166,25 @@ rule_every_test_script_is_run() {
   done < <(find tests -type f \( -name '*_test.sh' -o -name '*.bats' \))
 }
 
+# A filter that matches no test leaves out what it should run. Binaries that are not built are not
+# asked.
+rule_every_filter_matches_a_test() {
+  local file binary filter pattern patterns
+  {
+    sed -nE "s|^  '([a-z_/]+_tests) ([^ ']*).*|tests/mutants/run.sh \1 \2|p" tests/mutants/run.sh
+    sed -nE "s|.* gtest ([a-z_]+_tests) --gtest_filter='?([^' ;]*).*|tools/dev/torture.sh \1 \2|p" tools/dev/torture.sh
+    tr '\n' ' ' <tests/CMakeLists.txt | grep -oE 'set\(deep_[a-z_]+_tests [^)]*' |
+      sed 's|set(deep_|tests/CMakeLists.txt |' || true
+  } | while read -r file binary filter; do
+    [[ -x $build/tests/$binary ]] || continue
+    IFS=': -' read -ra patterns <<<"$filter"
+    for pattern in "${patterns[@]}"; do
+      [[ -z $pattern ]] || "$build/tests/$binary" --gtest_list_tests --gtest_filter="$pattern" | grep '^  ' >/dev/null ||
+        echo "$file:1: no test of $binary matches $pattern"
+    done
+  done
+}
+
 # The README and docs/start.md show what is compiled and run.
 rule_readme_shows_the_example() {
   local example page language file shown

@@ -33,7 +33,7 @@ hash_of() { # hash_of SUITE
     cat
     # shellcheck disable=SC2046
     find "tests/$1" build/tests/*_child $(reads_of "$1") -path ./.git -prune -o -path './build*' -prune -o \
-      -path ./tests/mutants -prune -o -type f -print 2>/dev/null
+      -type f -print 2>/dev/null
   )
   {
     env | grep '^WQ_' || true
