@@ -191,7 +191,7 @@ type QueueOptions[T comparable] struct {
 	Debounce   Debounce      // Of the queue's Adds.
 	MaxPending int           // Bounds the queued and held items; 0: no bound.
 	WhenFull   WhenFull      // With MaxPending.
-	StuckAfter time.Duration // Counts items that are held for so long: Counts.Stuck; 0: none.
+	StuckAfter time.Duration // Counts.Stuck counts items so long after their Get; 0: none.
 	Resync     Resync        // Adds each item again from time to time; docs/flow-control.md.
 	// GroupLimits bounds the items of each group, and Limits all items of the queue. An item whose
 	// group is at its limits waits in its place, and the next one is handed out.

@@ -346,8 +346,8 @@ struct QueueOptions {
   // client-go, which an Add in between must not cancel.
   bool merge_delays = false;
 
-  // Counts a key that a worker has held for this long in QueueCounts::stuck, until its Done.
-  // Nothing else happens to the key. Default: 0, no key counts as stuck.
+  // Counts a key in QueueCounts::stuck from so long after its hand-out (to a remote worker: after
+  // its assignment) until its Done. Nothing else happens to it. Default: 0, no key counts as stuck.
   std::chrono::microseconds stuck_after{0};
 };
 

@@ -143,7 +143,7 @@ class Counts:
     adds: int
     dones: int
     failures: int
-    stuck: int  # Held for longer than the queue's stuck_after.
+    stuck: int  # Assigned longer ago than the queue's stuck_after.
     full: int  # A total, as the three before: adds that found the queue full.
     held_back: int = 0  # Queued, but held back by the limits on hand-outs.
     resyncs: int = 0  # Of those delayed: they wait for their resync.
