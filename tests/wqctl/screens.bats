@@ -9,7 +9,7 @@ GOLDENS=$BATS_TEST_DIRNAME/goldens
 steady() {
   sed -E -e 's/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/00000000-0000-0000-0000-000000000000/g' \
     -e 's/pid [0-9]+/pid N/g' -e 's/^[0-9]{2}(:[0-9]{2}){2}Z/hh:mm:ssZ/' -e 's/ +$//' \
-    -e '/^(made|opened|written|files) /d'
+    -e '/^(made|opened|written) /d' -e '/^files /,/^$/{/./d}'
 }
 
 @test "the screens are unchanged" {

@@ -48,7 +48,7 @@ elsewhere() {
   two=$(wqctl snapshot create --copy kept)
   cmp <(dump_of "$one") <(dump_of "$two")
   run -0 wqctl --store "$two" inspect
-  contains "$output" 'was the last one when it was taken'
+  contains "$output" ', when it was taken'
   contains "$output" 'snapshot taken'
 }
 

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/wqctl/unit/in_process.h"
+#include "tools/wqctl/text/table.h"
 #include "wq/store.h"
 
 namespace wqctl {
@@ -132,6 +133,40 @@ TEST_F(InspectTest, ManyLanesAndGroups) {
   EXPECT_EQ(q["lanes"].size(), 14U);
   EXPECT_EQ(q["groups"]["count"], 13);
   EXPECT_EQ(q["groups"]["top"][0].dump(), R"({"group_base64":"/w==","pending":2})");
+}
+
+TEST_F(InspectTest, TheQueuesFitANarrowTerminal) {
+  std::ofstream lines("lines");
+  for (const char* lane : {"fast", "slow", "7"}) {
+    for (int i = 1000; i < 1120; ++i) {
+      const std::string n = std::to_string(i);
+      lines << json({{"queue", "q"},
+                     {"key", n + "/" + lane},
+                     {"state", "pending"},
+                     {"lane", lane},
+                     {"group", "g" + n},
+                     {"failures", i},
+                     {"last_error", "ж\t\x1b" + std::string(40, 'x') + n}})
+            << "\n";
+    }
+  }
+  lines << R"({"queue":"q","key":"later","state":"delayed","ready_at":"2100-01-01T00:00:00Z"})";
+  lines.close();
+  Out("load lines");
+  Out("snapshot create --name s snapshots");
+  setenv("COLUMNS", "40", 1);
+  for (const std::string store : {"store", "snapshots/s"}) {
+    const std::string text = Out("--store " + store + " inspect --now 2099-12-31T23:59:00Z");
+    std::istringstream shown(text);
+    for (std::string line; std::getline(shown, line);) {
+      if (line.starts_with("uuid")) continue;
+      EXPECT_LE(WidthOf(line), 40U) << line;
+    }
+    EXPECT_THAT(text, HasSubstr("\n  pending       360       7 120,\n"
+                                "                fast 120, slow 120\n"));
+    EXPECT_THAT(text, HasSubstr("\n  pending by namespace,\n  the deepest of 120\n"));
+    EXPECT_THAT(text, HasSubstr("\n          ж\\t\\x1bxxxxxxxxxxxxxxxxxxxxxx…\n"));
+  }
 }
 
 TEST_F(InspectTest, ErrorsOfOneCauseAreOneRow) {

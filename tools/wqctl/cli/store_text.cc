@@ -9,10 +9,12 @@
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "tools/wqctl/text/bytes_text.h"
 #include "tools/wqctl/text/duration.h"
+#include "tools/wqctl/text/table.h"
 #include "wq/keys.h"
 
 namespace wqctl {
@@ -31,6 +33,20 @@ std::string Padded(std::string text, size_t columns) {
 
 std::string RightAligned(const std::string& text, size_t columns) {
   return std::string(columns > text.size() ? columns - text.size() : 0, ' ') + text;
+}
+
+// Writes the label, and behind it the text, which goes on in the next line behind a comma if it is
+// too long.
+void Line(std::string label, std::string_view text, size_t columns, Output* out) {
+  const size_t width = columns - std::min(columns, label.size());
+  while (text.size() > width) {
+    const size_t comma = text.substr(0, width).rfind(',');
+    if (comma == text.npos) break;
+    out->Write(label.append(text.substr(0, comma + 1)) + "\n");
+    label.assign(columns - width, ' ');
+    text.remove_prefix(comma + 2);
+  }
+  out->Write(label.append(text) + "\n");
 }
 
 struct Bar {
@@ -125,10 +141,6 @@ std::string LanesText(const wq::QueueSummary& queue) {
   return text;
 }
 
-void Line(const std::string& label, const std::string& text, Output* out) {
-  out->Write("  " + Padded(label, kLabelColumns) + text + "\n");
-}
-
 std::string PauseText(const wq::QueueSummary& queue, const Show& show) {
   if (!queue.paused) return "no";
   if (!queue.paused_until_us) return "yes, until resume";
@@ -141,7 +153,7 @@ std::string PauseText(const wq::QueueSummary& queue, const Show& show) {
 std::string OwnerText(const wq::StoreInfo& store) {
   if (store.owner_pid == 0) return "none yet";
   const std::string pid = "pid " + std::to_string(store.owner_pid);
-  if (store.snapshot_at_us != 0) return pid + " was the last one when it was taken";
+  if (store.snapshot_at_us != 0) return pid + ", when it was taken";
   if (store.owner_alive) return pid + ", running";
   if (store.owner_closed) return pid + ", closed it cleanly";
   return pid + ", is gone and did not close it";
@@ -171,16 +183,18 @@ void PrintFailing(const wq::QueueSummary& queue, const Show& show, size_t column
     out->Write("    " + Padded(std::to_string(failures.count) + "x", 6) + show.Key(failing.key) +
                ", " + show.Ago(failures.last_at_us) + "\n");
     if (failures.last_error.empty()) continue;
-    out->Write("          " + wq::EscapeKey(failures.last_error, columns - 12) + "\n");
+    out->Write("          " + Fit(wq::EscapeKey(failures.last_error), columns - 10) + "\n");
   }
 }
 
-void PrintDepths(const std::string& title, const wq::GroupDepths& depths, Output* out) {
+void PrintDepths(const std::string& title, const wq::GroupDepths& depths, size_t columns,
+                 Output* out) {
   if (depths.top.empty()) return;
   const std::string count = depths.max_error > 0
                                 ? "more than " + std::to_string(wq::kMaxSummaryGroups)
                                 : std::to_string(depths.count);
-  out->Write("\n  " + title + ", the deepest of " + count + "\n");
+  out->Write("\n");
+  Line("  ", title + ", the deepest of " + count, columns, out);
   for (const wq::GroupDepth& group : depths.top) {
     // The count may be too low by max_error.
     const std::string error =
@@ -202,31 +216,34 @@ void PrintCursors(const wq::QueueSummary& queue, Output* out) {
 }
 
 void PrintQueue(const wq::QueueSummary& queue, const Show& show, size_t columns, Output* out) {
+  const auto line = [columns, out](const std::string& label, const std::string& text) {
+    Line("  " + Padded(label, kLabelColumns), text, columns, out);
+  };
   out->Write("\nqueue " + wq::EscapeKey(queue.name) + "\n");
-  Line("pending", CountAnd(queue.pending, LanesText(queue)), out);
+  line("pending", CountAnd(queue.pending, LanesText(queue)));
   const auto next = queue.next_ready_at_us;
-  Line("delayed", CountAnd(queue.delayed, next ? "next " + show.Until(*next) : ""), out);
-  Line("failing", std::to_string(queue.failing), out);
-  Line("quarantined", std::to_string(queue.quarantined), out);
-  Line("paused", PauseText(queue, show), out);
-  if (queue.shards > 0) Line("shards", std::to_string(queue.shards), out);
+  line("delayed", CountAnd(queue.delayed, next ? "next " + show.Until(*next) : ""));
+  line("failing", std::to_string(queue.failing));
+  line("quarantined", std::to_string(queue.quarantined));
+  line("paused", PauseText(queue, show));
+  if (queue.shards > 0) line("shards", std::to_string(queue.shards));
   const auto oldest = queue.oldest_added_at_us;
-  if (oldest) Line("oldest", show.Age(*oldest) + " pending", out);
+  if (oldest) line("oldest", show.Age(*oldest) + " pending");
   PrintBars("pending for", AgeBars(queue), columns, out);
   PrintBars("due", DueBars(queue), columns, out);
   PrintBars("delayed by", DelayBars(queue), columns, out);
   PrintBars("failures of a key", FailureBars(queue), columns, out);
   PrintFailing(queue, show, columns, out);
-  PrintDepths("pending by group", queue.groups, out);
-  PrintDepths("pending by namespace", queue.namespaces, out);
+  PrintDepths("pending by group", queue.groups, columns, out);
+  PrintDepths("pending by namespace", queue.namespaces, columns, out);
   PrintCursors(queue, out);
 }
 
-void PrintStore(const wq::StoreInfo& store, const Show& show, Output* out) {
-  const auto line = [out](const std::string& label, const std::string& text) {
-    out->Write(Padded(label, 9) + text + "\n");
+void PrintStore(const wq::StoreInfo& store, const Show& show, size_t columns, Output* out) {
+  const auto line = [columns, out](const std::string& label, const std::string& text) {
+    Line(Padded(label, 9), text, columns, out);
   };
-  line("store", wq::EscapeKey(store.dir, 4096));
+  out->Write(Padded("store", 9) + wq::EscapeKey(store.dir, 4096) + "\n");
   line("uuid", wq::EscapeKey(store.uuid));
   line("format", std::to_string(store.format_version));
   line("made", show.Ago(store.created_at_us));
@@ -249,7 +266,7 @@ size_t Columns() {
 
 void PrintStoreText(const wq::StoreInfo& store, const std::vector<wq::QueueSummary>& queues,
                     const Show& show, size_t columns, Output* out) {
-  PrintStore(store, show, out);
+  PrintStore(store, show, columns, out);
   for (const wq::QueueSummary& queue : queues) PrintQueue(queue, show, columns, out);
 }
 

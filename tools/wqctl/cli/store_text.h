@@ -15,7 +15,7 @@ namespace wqctl {
 // The width of COLUMNS, or of the terminal on stdout; 80 without either.
 size_t Columns();
 
-// Fits 40 columns; bars and errors use up to `columns`.
+// Fits `columns`, which are at least 40, but for long names and absolute times.
 void PrintStoreText(const wq::StoreInfo& store, const std::vector<wq::QueueSummary>& queues,
                     const Show& show, size_t columns, Output* out);
 

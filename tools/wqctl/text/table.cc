@@ -21,6 +21,18 @@ size_t WidthOf(std::string_view text) {
   }));
 }
 
+std::string Fit(std::string_view text, size_t width) {
+  if (WidthOf(text) <= width) return std::string(text);
+  std::string fitting;
+  size_t columns = 0;
+  for (const char c : text) {
+    columns += WidthOf({&c, 1});
+    if (columns >= width) break;
+    fitting.push_back(c);
+  }
+  return width == 0 ? "" : fitting + "…";
+}
+
 Table::Table(std::vector<std::string> header, Output* out) : out_(out), widths_(header.size()) {
   held_.push_back(std::move(header));
 }

@@ -20,6 +20,8 @@ namespace wqctl {
 
 // The columns of an escaped text, about: it counts code points.
 size_t WidthOf(std::string_view text);
+// At most `width` columns of it; "…" replaces the rest.
+std::string Fit(std::string_view text, size_t width);
 
 class Table {
  public:

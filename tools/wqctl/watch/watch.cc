@@ -50,19 +50,6 @@ constexpr size_t kColumnGap = 2;
 constexpr size_t kLeastSparkline = 8;
 constexpr size_t kNameWidth = 24;
 
-// At most `width` columns of `text`; "…" replaces the rest. REQUIRES: escaped text.
-std::string Fit(std::string_view text, size_t width) {
-  if (WidthOf(text) <= width) return std::string(text);
-  std::string fitting;
-  size_t columns = 0;
-  for (const char c : text) {
-    columns += WidthOf({&c, 1});
-    if (columns >= width) break;
-    fitting.push_back(c);
-  }
-  return width == 0 ? "" : fitting + "…";
-}
-
 // The last `width` values, one character each, scaled to the largest of them.
 std::string Sparkline(const std::deque<uint64_t>& values, size_t width) {
   constexpr std::array<std::string_view, 8> kBars = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
