@@ -14,6 +14,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/engine/queue/metrics_fixture.h"
+#include "wq/clock.h"
 #include "wq/store.h"
 
 namespace wq {
