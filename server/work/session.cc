@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <ranges>
 #include <utility>
 
 #include "base/limits.h"
@@ -535,9 +534,9 @@ std::optional<Session::Clock::time_point> Session::CheckLimits(Clock::time_point
 // In an order as in GiveBackAll. The queue reports its errors by Store::Health; a key stays in the
 // store in any case.
 void Session::EndOverdue(const HeldMap& overdue) const {
-  for (const auto& [_, held] : std::views::reverse(overdue)) {
-    if (!held.started) {
-      static_cast<void>(queue_->PutBack(held.key));  // No attempt: it is not counted.
+  for (auto it = overdue.rbegin(); it != overdue.rend(); ++it) {
+    if (!it->second.started) {
+      static_cast<void>(queue_->PutBack(it->second.key));  // No attempt: it is not counted.
     }
   }
   for (const auto& [_, held] : overdue) {
