@@ -36,9 +36,9 @@ declared=$(find "$source/include/wq/c" -name '*.h' -not -name etcd.h -exec cat {
 missing=$(comm -23 <(printf '%s\n' "$declared") <(cut -d' ' -f1 <<<"$c_symbols"))
 [[ -z $missing ]] || complain "Declared, but not shown: $missing"
 
-# Of C++ everything that the installed headers declare (the words in their code), and nothing else:
-# no internal symbol, and none of other libraries.
-words=$(find "$source/include/wq" -maxdepth 1 -name '*.h' -not -name prometheus.h -not -name server.h \
+# Of C++ everything that the installed headers declare (the words in their code), and what
+# libwq_server.a calls, and nothing else: no other internal symbol, and none of other libraries.
+words=$(find "$source/include/wq"{,/internal/queue_calls.h} -maxdepth 1 -name '*.h' -not -name prometheus.h -not -name server.h \
   -not -name live_store.h -not -name etcd_log.h -exec cat {} + | sed 's|//.*||' | grep -oE '\w+' | sort -u)
 # public: of the C++ symbols on stdin, those whose first name after wq:: is such a word.
 public() {
