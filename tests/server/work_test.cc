@@ -219,8 +219,8 @@ TEST_F(WorkTest, AKeyThatIsNotAnsweredInTimeIsTakenAndFails) {
                               calls.notify_all();
                             }});
   const AssignedKey key = Get(worker.get());
-  while (!worker->Lost(key.token)) {
-    calls.wait(1);
+  for (int seen = calls; !worker->Lost(key.token); seen = calls) {
+    calls.wait(seen);
   }
   Await([](const QueueCounts& counts) { return counts.delayed == 1 && counts.processing == 0; });
   EXPECT_EQ(pods_->NumRequeues("slow"), 1U);
