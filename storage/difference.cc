@@ -47,7 +47,7 @@ Part RecordsOfQueue(QueueId queue) {
   Part part;
   const std::string prefix = QueueKeyPrefix(queue);
   for (const Family family : {Family::kDirty, Family::kLanes, Family::kDelayed, Family::kFailures,
-                              Family::kQuarantine, Family::kCursors}) {
+                              Family::kQuarantine, Family::kCursors, Family::kSources}) {
     part.push_back({family, prefix, PrefixEnd(prefix)});
   }
   return part;
@@ -55,6 +55,7 @@ Part RecordsOfQueue(QueueId queue) {
 
 Part PartOfQueue(QueueId queue) {
   Part part = RecordsOfQueue(queue);
+  part.pop_back();  // Its sources, which come last.
   const std::string state = StateKey(queue);
   part.insert(part.begin(), {Family::kDefault, state, PrefixEnd(state)});
   return part;

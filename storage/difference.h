@@ -27,9 +27,11 @@ struct Range {
 // Sorted by family, then begin; ranges do not overlap.
 using Part = std::vector<Range>;
 
-Part RecordsOfQueue(QueueId queue);  // Its keys and cursors.
-Part PartOfQueue(QueueId queue);     // These and its state; not its QueueRecord.
-Part PartOfStoreRecords();           // The QueueRecord of every queue, and the TokensRecord.
+Part RecordsOfQueue(QueueId queue);  // Its keys, cursors and sources.
+// Of a queue, what is in memory: its state, keys and cursors; neither its sources nor its
+// QueueRecord.
+Part PartOfQueue(QueueId queue);
+Part PartOfStoreRecords();  // The QueueRecord of every queue, and the TokensRecord.
 
 // Appends the difference to `batch`. REQUIRES: `rows` are puts of distinct records of the part.
 // Blocks: reads the whole part.

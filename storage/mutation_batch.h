@@ -32,10 +32,11 @@ enum class Family : uint8_t {
   kFailures = 4,    // "failures": failure counts by key.
   kQuarantine = 5,  // "quarantine": quarantined keys, with their failures, by key.
   kCursors = 6,     // "cursors": the callers' own bytes by name.
+  kSources = 7,     // "sources": sources and their objects. Since format version 3.
 };
-inline constexpr int kFamilyCount = 7;
+inline constexpr int kFamilyCount = 8;
 inline constexpr const char* kFamilyNames[kFamilyCount] = {
-    "default", "dirty", "lanes", "delayed", "failures", "quarantine", "cursors"};
+    "default", "dirty", "lanes", "delayed", "failures", "quarantine", "cursors", "sources"};
 
 struct Mutation {
   bool is_put = false;  // Otherwise an erase, and `value` is empty.

@@ -19,8 +19,9 @@
 namespace wq::storage {
 
 // The version of everything on disk: families, keys, records. docs/format.md says how to raise it.
-inline constexpr uint32_t kFormatVersion = 2;
-// A store of this version has no process log. It is opened, and becomes one of kFormatVersion.
+inline constexpr uint32_t kFormatVersion = 3;
+// A store of this version has no process log, one of version 2 may have one, and both may lack the
+// family "sources". They are opened, and become stores of kFormatVersion.
 inline constexpr uint32_t kOldestFormatVersion = 1;
 
 struct OpenOptions {

@@ -20,7 +20,8 @@ inline constexpr std::string_view kReplacedSuffix = "~replaced";
 std::string_view WithoutImportSuffix(std::string_view name);
 inline bool IsOfImport(std::string_view name) { return WithoutImportSuffix(name) != name; }
 
-// Whether the queue has neither keys nor failures nor cursors. Its name and state do not count.
+// Whether the queue has neither keys nor failures, cursors or sources. Its name and state do not
+// count.
 Status HasNoRecords(const Reader& reader, QueueId queue, bool* none);
 
 // Erases these records by `write`, in batches of bounded size, during a scan of them. A crash

@@ -110,6 +110,14 @@ inline void AppendNamedKey(QueueId queue, std::string_view name, std::string* ou
   out->append(NamedPrefix(queue).view()).append(name);
 }
 
+// Of a source; before the object in the keys of its objects, which are not empty.
+inline constexpr size_t kSourcePrefixBytes = kQueuePrefixBytes + 4;  // · be32 source
+inline KeyPrefix SourcePrefix(QueueId queue, SourceId source) {
+  KeyPrefix prefix(queue);
+  prefix.Append32(source);
+  return prefix;
+}
+
 inline std::string QueueKeyPrefix(QueueId queue) { return std::string(KeyPrefix(queue).view()); }
 
 inline std::string StateKey(QueueId queue) {

@@ -11,8 +11,10 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "storage/storage.h"
 #include "wq/options.h"
@@ -21,6 +23,7 @@
 namespace wq::storage {
 
 using QueueId = uint32_t;
+using SourceId = uint32_t;
 
 // Pending keys are stored in blocks of this many sequence numbers: blocks in order, and keys within
 // a block by their bytes. So a reader streams the hand-out order by sorting one block at a time,
@@ -120,6 +123,24 @@ struct CursorRecord {
   std::string_view value = {};
 };
 
+// A source of objects (wq/source.h).
+struct SourceRecord {
+  SourceId id = 0;
+  std::string_view name = {};  // Empty: it is removed, and its objects are to be erased.
+  uint64_t fingerprint = 0;    // Hashes of those of the last list.
+  uint64_t scope = 0;
+};
+
+struct ObjectRecord {
+  SourceId source = 0;
+  std::string_view object = {};
+  std::string_view version = {};  // Empty: it counts as changed.
+  uint64_t fingerprint = 0;       // Of its source, when it was observed.
+  uint64_t scope = 0;
+  std::string_view keys = {};  // As EncodeKeys writes them.
+  std::string_view tombstone = {};
+};
+
 // --- Writing: each call appends one mutation. ---
 
 void PutStore(const StoreRecord& record, MutationBatch* batch);
@@ -157,6 +178,17 @@ void EraseQuarantine(QueueId queue, std::string_view key, MutationBatch* batch);
 void PutCursor(QueueId queue, const CursorRecord& record, MutationBatch* batch);
 void EraseCursor(QueueId queue, std::string_view name, MutationBatch* batch);
 
+void PutSource(QueueId queue, const SourceRecord& record, MutationBatch* batch);
+void EraseSource(QueueId queue, SourceId source, MutationBatch* batch);
+void PutObject(QueueId queue, const ObjectRecord& record, MutationBatch* batch);
+void EraseObject(QueueId queue, SourceId source, std::string_view object, MutationBatch* batch);
+
+// The bytes of the keys of an object in its record, and back. False: they cannot be decoded. The
+// keys point into `bytes` and `object`.
+std::string EncodeKeys(std::span<const std::string_view> keys, std::string_view object);
+bool DecodeKeys(std::string_view bytes, std::string_view object,
+                std::vector<std::string_view>* keys);
+
 // The bytes of `causes` in a record; empty for no causes.
 std::string EncodeCauses(const Causes& causes);
 // What is too much or cannot be decoded is left out: causes only explain.
@@ -187,6 +219,10 @@ Status GetFailures(const Reader& reader, QueueId queue, std::string_view key,
 Status GetQuarantine(const Reader& reader, QueueId queue, std::string_view key,
                      std::string* value_buffer, QuarantineRecord* record);
 
+// As GetFailures.
+Status GetObject(const Reader& reader, QueueId queue, SourceId source, std::string_view object,
+                 std::string* value_buffer, ObjectRecord* record);
+
 // Each visits until the visitor returns false; views are valid during the call only.
 Status ScanQueues(const Reader& reader, const std::function<bool(const QueueRecord&)>& visit);
 // In hand-out order: higher lanes first, by sequence within a lane. Memory: one block of records.
@@ -207,6 +243,14 @@ Status ScanQuarantine(const Reader& reader, QueueId queue,
 // By name.
 Status ScanCursors(const Reader& reader, QueueId queue,
                    const std::function<bool(const CursorRecord&)>& visit);
+
+// By source: each, followed by its objects by their bytes.
+Status ScanSources(const Reader& reader, QueueId queue,
+                   const std::function<bool(const SourceRecord&)>& visit_source,
+                   const std::function<bool(const ObjectRecord&)>& visit_object);
+// The objects of a source behind `after`, by their bytes.
+Status ScanObjects(const Reader& reader, QueueId queue, SourceId source, std::string_view after,
+                   const std::function<bool(const ObjectRecord&)>& visit);
 
 // The pending record of `key`, by one look-up in each block that is not empty. NotFound.
 // The views in `record` point into `key` and `value_buffer`.

@@ -266,6 +266,107 @@ Status ScanCursors(const Reader& reader, QueueId queue,
                      });
 }
 
+namespace {
+
+Status Decode(std::string_view record_key, std::string_view value, pb::SourceRecord* message,
+              SourceRecord* record) {
+  if (!Parse(value, message)) return BadRecord(Family::kSources, record_key, kBadValue);
+  *record = {.id = ReadBig32(record_key.substr(kQueuePrefixBytes)),
+             .name = message->name(),
+             .fingerprint = message->fingerprint(),
+             .scope = message->scope()};
+  return Status::Ok();
+}
+
+Status Decode(std::string_view record_key, std::string_view value, pb::ObjectRecord* message,
+              ObjectRecord* record) {
+  if (!Parse(value, message)) return BadRecord(Family::kSources, record_key, kBadValue);
+  *record = {.source = ReadBig32(record_key.substr(kQueuePrefixBytes)),
+             .object = record_key.substr(kSourcePrefixBytes),
+             .version = message->version(),
+             .fingerprint = message->fingerprint(),
+             .scope = message->scope(),
+             .keys = message->keys(),
+             .tombstone = message->tombstone()};
+  return Status::Ok();
+}
+
+}  // namespace
+
+Status ScanSources(const Reader& reader, QueueId queue,
+                   const std::function<bool(const SourceRecord&)>& visit_source,
+                   const std::function<bool(const ObjectRecord&)>& visit_object) {
+  const std::string begin = QueueKeyPrefix(queue);
+  pb::SourceRecord source_message;
+  pb::ObjectRecord object_message;
+  return ScanDecoded(reader, Family::kSources, begin, PrefixEnd(begin),
+                     [&](std::string_view key, std::string_view value, bool* go_on) {
+                       if (key.size() < kSourcePrefixBytes) {
+                         return BadRecord(Family::kSources, key, kShortKey);
+                       }
+                       SourceRecord source;
+                       ObjectRecord object;
+                       const bool of_source = key.size() == kSourcePrefixBytes;
+                       Status s = of_source ? Decode(key, value, &source_message, &source)
+                                            : Decode(key, value, &object_message, &object);
+                       if (s.ok()) *go_on = of_source ? visit_source(source) : visit_object(object);
+                       return s;
+                     });
+}
+
+Status ScanObjects(const Reader& reader, QueueId queue, SourceId source, std::string_view after,
+                   const std::function<bool(const ObjectRecord&)>& visit) {
+  const std::string prefix(SourcePrefix(queue, source).view());
+  pb::ObjectRecord message;
+  // The zero byte: not `after` itself, and not the source.
+  return ScanDecoded(reader, Family::kSources, prefix + std::string(after) + '\0',
+                     PrefixEnd(prefix),
+                     [&](std::string_view key, std::string_view value, bool* go_on) {
+                       ObjectRecord object;
+                       Status s = Decode(key, value, &message, &object);
+                       if (s.ok()) *go_on = visit(object);
+                       return s;
+                     });
+}
+
+Status GetObject(const Reader& reader, QueueId queue, SourceId source, std::string_view object,
+                 std::string* value_buffer, ObjectRecord* record) {
+  std::string key(SourcePrefix(queue, source).view());
+  key.append(object);
+  Status status = reader.Get(Family::kSources, key, value_buffer);
+  if (!status.ok()) return status;
+  pb::ObjectRecord message;
+  status = Decode(key, *value_buffer, &message, record);
+  if (!status.ok()) return status;
+  *value_buffer = message.version() + message.keys() + message.tombstone();
+  const std::string_view bytes = *value_buffer;
+  record->object = object;
+  record->version = bytes.substr(0, message.version().size());
+  record->keys = bytes.substr(record->version.size(), message.keys().size());
+  record->tombstone = bytes.substr(record->version.size() + record->keys.size());
+  return status;
+}
+
+bool DecodeKeys(std::string_view bytes, std::string_view object,
+                std::vector<std::string_view>* keys) {
+  keys->clear();
+  while (!bytes.empty()) {
+    uint64_t size = 0;
+    bool more = true;
+    for (unsigned shift = 0; more; shift += 7) {
+      if (bytes.empty() || shift > 28) return false;
+      const auto byte = static_cast<uint8_t>(bytes.front());
+      bytes.remove_prefix(1);
+      size |= uint64_t{byte & 0x7FU} << shift;
+      more = byte >= 0x80;
+    }
+    if (size > bytes.size()) return false;
+    keys->push_back(size == 0 ? object : bytes.substr(0, size));
+    bytes.remove_prefix(size);
+  }
+  return true;
+}
+
 Causes DecodeCauses(std::string_view bytes) {
   Causes causes;
   pb::Causes message;

@@ -222,6 +222,45 @@ void EraseCursor(QueueId queue, std::string_view name, MutationBatch* batch) {
   batch->Erase(Family::kCursors, MutationBatch::JoinedKey{NamedPrefix(queue).view(), name});
 }
 
+void PutSource(QueueId queue, const SourceRecord& record, MutationBatch* batch) {
+  pb::SourceRecord message;
+  message.mutable_name()->assign(record.name);
+  message.set_fingerprint(record.fingerprint);
+  message.set_scope(record.scope);
+  batch->Put(Family::kSources, SourcePrefix(queue, record.id).view(), message.SerializeAsString());
+}
+
+void EraseSource(QueueId queue, SourceId source, MutationBatch* batch) {
+  batch->Erase(Family::kSources, SourcePrefix(queue, source).view());
+}
+
+void PutObject(QueueId queue, const ObjectRecord& record, MutationBatch* batch) {
+  thread_local pb::ObjectRecord message;
+  message.mutable_version()->assign(record.version);
+  message.set_fingerprint(record.fingerprint);
+  message.set_scope(record.scope);
+  message.mutable_keys()->assign(record.keys);
+  message.mutable_tombstone()->assign(record.tombstone);
+  const KeyPrefix prefix = SourcePrefix(queue, record.source);
+  PutLarge(Family::kSources, {prefix.view(), record.object}, message, batch);
+}
+
+void EraseObject(QueueId queue, SourceId source, std::string_view object, MutationBatch* batch) {
+  const KeyPrefix prefix = SourcePrefix(queue, source);
+  batch->Erase(Family::kSources, MutationBatch::JoinedKey{prefix.view(), object});
+}
+
+std::string EncodeKeys(std::span<const std::string_view> keys, std::string_view object) {
+  std::string bytes;
+  for (const std::string_view key : keys) {
+    size_t size = key == object ? 0 : key.size();
+    for (; size >= 0x80; size >>= 7) bytes.push_back(static_cast<char>(size | 0x80));
+    bytes.push_back(static_cast<char>(size));
+    if (key != object) bytes.append(key);
+  }
+  return bytes;
+}
+
 std::string EncodeCauses(const Causes& causes) {
   pb::Causes message;
   for (const Cause& cause : causes.list) {

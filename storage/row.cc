@@ -58,6 +58,8 @@ RowRule Row::Check() const {
     case Kind::kReplication:
     case Kind::kAhead:
     case Kind::kRemoved:
+    case Kind::kSource:
+    case Kind::kObject:
       return RowRule::kNone;
     case Kind::kTokens:
       return CheckRow(tokens_);
@@ -171,6 +173,22 @@ Status Row::DecodeQueueRow(Family family, std::string_view record_key, const Rea
         cursor_ = record;
         return true;
       });
+    case Family::kSources:
+      kind_ = record_key.size() == kSourcePrefixBytes ? Kind::kSource : Kind::kObject;
+      return ScanSources(
+          row, queue_,
+          [this](const SourceRecord& record) {
+            source_ = record;
+            source_.name = Keep(record.name);
+            return true;
+          },
+          [this](const ObjectRecord& record) {
+            object_ = record;
+            object_.version = Keep(record.version);
+            object_.keys = Keep(record.keys);
+            object_.tombstone = Keep(record.tombstone);
+            return true;
+          });
     case Family::kDefault:
       break;
   }

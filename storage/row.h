@@ -33,6 +33,8 @@ class Row {
     kFailures,
     kQuarantine,
     kCursor,
+    kSource,
+    kObject,
   };
 
   // Corruption, as of the Scan calls: the row cannot be decoded, or it breaks a rule for one row.
@@ -57,7 +59,9 @@ class Row {
   const FailureRecord& failures() const { return failures_; }
   const QuarantineRecord& quarantine() const { return quarantine_; }
   const CursorRecord& cursor() const { return cursor_; }
-  // The queue's key; empty for the kinds before kPending and for cursors.
+  const SourceRecord& source() const { return source_; }
+  const ObjectRecord& object() const { return object_; }
+  // The queue's key; empty for the kinds before kPending and from kCursor on.
   std::string_view key() const { return key_; }
 
  private:
@@ -81,6 +85,8 @@ class Row {
   FailureRecord failures_;
   QuarantineRecord quarantine_;
   CursorRecord cursor_;
+  SourceRecord source_;
+  ObjectRecord object_;
   RowRule broken_ = RowRule::kNone;
   std::string_view key_;
   std::string bytes_;  // What the views point to.

@@ -51,15 +51,27 @@ Status CheckIdentity(const std::string& dir) {
   return Status::Corruption(path + " is not a file");
 }
 
+// A family that stores of earlier versions lack.
+bool IsLater(std::string_view family) {
+  return family == kFamilyNames[static_cast<int>(Family::kSources)];
+}
+
+bool IsOfEarlierVersion(const std::string& dir) {
+  DirectoryInfo found;
+  return InspectDirectory(dir, &found).ok() && found.state == DirectoryState::kStore &&
+         found.format.version < kFormatVersion;
+}
+
 }  // namespace
 
+bool HasFamily(const Manifest& manifest, std::string_view name) {
+  return std::any_of(manifest.families.begin(), manifest.families.end(),
+                     [name](const auto& family) { return family.second.name == name; });
+}
+
 Status CheckFamilies(const std::string& dir, const Manifest& manifest) {
-  const auto has = [&manifest](std::string_view name) {
-    return std::any_of(manifest.families.begin(), manifest.families.end(),
-                       [name](const auto& family) { return family.second.name == name; });
-  };
   for (const char* known : kFamilyNames) {
-    if (!has(known)) {
+    if (!HasFamily(manifest, known) && !(IsLater(known) && IsOfEarlierVersion(dir))) {
       return Status::Corruption(manifest.path + ": the family " + known + " is missing");
     }
   }
@@ -93,7 +105,9 @@ Status CheckOpens(const std::string& dir, const Manifest& manifest) {
   db_options.info_log = SilentLogger();
   db_options.max_open_files = -1;  // So that all tables are opened.
   std::vector<rocksdb::ColumnFamilyDescriptor> descriptors;
-  for (const char* name : kFamilyNames) descriptors.emplace_back(name, FamilyOptions(defaults));
+  for (const char* name : kFamilyNames) {
+    if (HasFamily(manifest, name)) descriptors.emplace_back(name, FamilyOptions(defaults));
+  }
   std::vector<rocksdb::ColumnFamilyHandle*> families;
   if (Status s = StartThreads(db_options.env); !s.ok()) return s;
   rocksdb::DB* db = nullptr;

@@ -23,6 +23,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "storage/check/manifest.h"
 #include "storage/process_log/read_process_log.h"
@@ -41,8 +42,10 @@ Status CheckStore(const std::string& dir, const Format& format, ValidLengths* va
 // CheckStoreRecord with the record that it reads there. Blocks: reads every log.
 Status CheckDatabase(const std::string& dir, Manifest* manifest, ValidLengths* valid_lengths);
 
-// Whether the database has exactly the families of this format. Corruption: a family is missing;
-// NotSupported: there is a family that this version does not know.
+bool HasFamily(const Manifest& manifest, std::string_view name);
+// Whether the database has exactly the families of this format; a store of an earlier version may
+// lack the later ones. Corruption: a family is missing; NotSupported: there is a family that this
+// version does not know.
 Status CheckFamilies(const std::string& dir, const Manifest& manifest);
 
 // Whether RocksDB opens the database, without its logs.

@@ -153,11 +153,11 @@ Status OwnerDatabase::BeginLog(const Format& found) {
   log_status_ = header.capacity > 0 ? ProcessLog::Create(dir_, header, &log_)
                                     : Status::NotFound("process_log_bytes is 0");
   const bool made = log_ != nullptr;
-  if (!made && last.number == 0) return batch.empty() ? status : Write(batch, /*sync=*/true);
   if (found.version < kFormatVersion) {
     status = WriteFormat(dir_, {kFormatVersion, uuid_});
     if (!status.ok()) return status;
   }
+  if (!made && last.number == 0) return batch.empty() ? status : Write(batch, /*sync=*/true);
   PutProcessLog({.number = header.number, .closed = !made}, &batch);
   // Before the last log is removed.
   status = Write(batch, /*sync=*/last.InUse());
@@ -229,7 +229,8 @@ Status OwnerDatabase::OpenDatabase(Found found, ValidLengths valid_lengths) {
   db_options.info_log = OpenInfoLog(dir_);
   // Only if there is nothing: otherwise a lost CURRENT would become a new store.
   db_options.create_if_missing = found == Found::kNothing;
-  db_options.create_missing_column_families = found == Found::kUnfinished;
+  // Missing is what a creation had not come to, or what an earlier version lacks (CheckFamilies).
+  db_options.create_missing_column_families = found != Found::kNothing;
   const rocksdb::ColumnFamilyOptions family_options = FamilyOptions(options_);
   std::vector<rocksdb::ColumnFamilyDescriptor> descriptors;
   for (const char* name : kFamilyNames) descriptors.emplace_back(name, family_options);

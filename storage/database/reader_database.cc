@@ -104,6 +104,8 @@ class ReaderDatabase final : public Reader {
   using Iterators = std::vector<std::unique_ptr<rocksdb::Iterator>>;
   class Borrowed;
 
+  // The last families are missing in a store of an earlier version.
+  bool Lacks(Family family) const { return static_cast<size_t>(family) >= families_.size(); }
   Status OpenOnce(Manifest* manifest);
   Status OpenWithLog(const std::string& uuid, MutationBatch* unwritten, bool* again);
   void DropDatabase();
@@ -196,7 +198,9 @@ Status ReaderDatabase::OpenOnce(Manifest* manifest) {
   // The owner may remove a table file at any time: the ones of this view stay open.
   db_options.max_open_files = -1;
   std::vector<rocksdb::ColumnFamilyDescriptor> descriptors;
-  for (const char* name : kFamilyNames) descriptors.emplace_back(name, FamilyOptions(defaults));
+  for (const char* name : kFamilyNames) {
+    if (HasFamily(*manifest, name)) descriptors.emplace_back(name, FamilyOptions(defaults));
+  }
   if (Status s = StartThreads(db_options.env); !s.ok()) return s;
   rocksdb::DB* db = nullptr;
   const rocksdb::Status opened =
@@ -224,6 +228,7 @@ void ReaderDatabase::DropDatabase() {
 }
 
 Status ReaderDatabase::Get(Family family, std::string_view key, std::string* value) const {
+  if (Lacks(family)) return Status::NotFound("no such record");
   const Borrowed it(*this, family);
   it->Seek(ToSlice(key));
   if (it->Valid() && it->key() == ToSlice(key)) {
@@ -236,6 +241,7 @@ Status ReaderDatabase::Get(Family family, std::string_view key, std::string* val
 
 Status ReaderDatabase::Scan(Family family, std::string_view begin, std::string_view end,
                             const Visitor& visit) const {
+  if (Lacks(family)) return Status::Ok();
   const Borrowed it(*this, family);
   for (it->Seek(ToSlice(begin)); it->Valid(); it->Next()) {
     const std::string_view key = it->key().ToStringView();
@@ -247,6 +253,7 @@ Status ReaderDatabase::Scan(Family family, std::string_view begin, std::string_v
 
 uint64_t ReaderDatabase::FamilyBytes(Family family) const {
   uint64_t sum = 0;
+  if (Lacks(family)) return sum;
   for (const std::string& property :
        {rocksdb::DB::Properties::kTotalSstFilesSize, rocksdb::DB::Properties::kSizeAllMemTables}) {
     uint64_t bytes = 0;

@@ -164,10 +164,35 @@ TEST_F(FormatTest, Cursor) {
   EXPECT_EQ(Bytes(), "-cursors 00000001706f6473");
 }
 
+TEST_F(FormatTest, Source) {
+  PutSource(1, {.id = 2, .name = "pods", .fingerprint = 1, .scope = 2}, &batch_);
+  EXPECT_EQ(Bytes(),
+            "+sources 0000000100000002 "
+            "0a04706f6473110100000000000000190200000000000000");
+  const std::string_view keys[] = {"ns/a", "b"};
+  PutObject(1,
+            {.source = 2,
+             .object = "ns/a",
+             .version = "v7",
+             .fingerprint = 1,
+             .scope = 2,
+             .keys = EncodeKeys(keys, "ns/a"),
+             .tombstone = "t"},
+            &batch_);
+  EXPECT_EQ(Bytes(),
+            "+sources 00000001000000026e732f61 "
+            "0a02763711010000000000000019020000000000000022030001622a0174");
+  EraseObject(1, 2, "ns/a", &batch_);
+  EXPECT_EQ(Bytes(), "-sources 00000001000000026e732f61");
+  EraseSource(1, 2, &batch_);
+  EXPECT_EQ(Bytes(), "-sources 0000000100000002");
+}
+
 TEST(Format, FamiliesKeepTheirNumbersAndNames) {
-  EXPECT_THAT(kFamilyNames, ::testing::ElementsAre("default", "dirty", "lanes", "delayed",
-                                                   "failures", "quarantine", "cursors"));
-  EXPECT_EQ(static_cast<int>(Family::kCursors), 6);
+  EXPECT_THAT(kFamilyNames,
+              ::testing::ElementsAre("default", "dirty", "lanes", "delayed", "failures",
+                                     "quarantine", "cursors", "sources"));
+  EXPECT_EQ(static_cast<int>(Family::kSources), 7);
   EXPECT_EQ(kSequenceBlockBits, 13);
 }
 

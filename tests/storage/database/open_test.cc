@@ -60,7 +60,7 @@ TEST_F(OpenTest, CreatesAPrivateDirectory) {
   ASSERT_OK(GetStore(*storage_, &record));
   EXPECT_EQ(record.format_version, kFormatVersion);
   EXPECT_EQ(record.created_at_us, 1'700'000'000'000'000);
-  EXPECT_EQ(ReadFile(store_ + "/FORMAT"), "wq-store 2 " + record.uuid + "\n");
+  EXPECT_EQ(ReadFile(store_ + "/FORMAT"), "wq-store 3 " + record.uuid + "\n");
   EXPECT_EQ(record.uuid.size(), 36U);
 }
 
@@ -205,8 +205,8 @@ TEST_F(OpenTest, ADamagedFormatIsCorruption) {
 
 TEST_F(OpenTest, AnotherFormatVersionIsNotSupported) {
   MakeStore();
-  WriteFile(store_ + "/FORMAT", "wq-store 3 and whatever version 3 has to say\n");
-  ExpectRefused(StatusCode::kNotSupported, "format version 3; this wq reads versions 1 to 2");
+  WriteFile(store_ + "/FORMAT", "wq-store 4 and whatever version 4 has to say\n");
+  ExpectRefused(StatusCode::kNotSupported, "format version 4; this wq reads versions 1 to 3");
 }
 
 TEST_F(OpenTest, TheFormatOfAnotherStoreIsCorruption) {
@@ -284,7 +284,7 @@ TEST_F(OpenTest, AnInterruptedCreationIsFinished) {
   WriteFile(store_ + "/FORMAT.tmp", "wq-st");
   ASSERT_OK(Create());
   ASSERT_OK(GetStore(*storage_, &first));
-  EXPECT_EQ(ReadFile(store_ + "/FORMAT"), "wq-store 2 " + first.uuid + "\n");
+  EXPECT_EQ(ReadFile(store_ + "/FORMAT"), "wq-store 3 " + first.uuid + "\n");
 }
 
 TEST_F(OpenTest, ADatabaseWithoutAllItsFamiliesIsFinished) {

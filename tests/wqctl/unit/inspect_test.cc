@@ -59,7 +59,7 @@ TEST_F(InspectTest, TheNamesOfTheContract) {
   EXPECT_EQ(r["top_failing"][0]["last_error"], "broken");
   const json store = all["store"];
   EXPECT_EQ(store["dir"].get<std::string>(), "store");
-  EXPECT_EQ(store["format_version"], 2);
+  EXPECT_EQ(store["format_version"], 3);
   EXPECT_EQ(store["owner_pid"], getpid());
   EXPECT_EQ(store["owner_closed"], true);
   EXPECT_EQ(store["process_log_bytes"], 0);

@@ -84,10 +84,10 @@ TEST_F(RefusalsTest, AnotherFormatAndMissingFiles) {
   Out("init");
   Out("add -q q k");
   const std::string format = Contents()["./store/FORMAT"];
-  for (const std::string version : {"0", "3", "999"}) {
+  for (const std::string version : {"0", "4", "999"}) {
     std::ofstream("store/FORMAT") << "wq-store " + version + format.substr(10);
     Unchanged(kLines + kMaking + kChecking + ",init", 1,
-              "has format version " + version + "; this wq reads versions 1 to 2");
+              "has format version " + version + "; this wq reads versions 1 to 3");
   }
   std::ofstream("store/FORMAT") << format;
   for (const std::string prefix : {"MANIFEST-", "CURRENT"}) {
