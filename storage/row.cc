@@ -58,8 +58,6 @@ RowRule Row::Check() const {
     case Kind::kReplication:
     case Kind::kAhead:
     case Kind::kRemoved:
-    case Kind::kSource:
-    case Kind::kObject:
       return RowRule::kNone;
     case Kind::kTokens:
       return CheckRow(tokens_);
@@ -77,6 +75,10 @@ RowRule Row::Check() const {
       return CheckRow(quarantine_);
     case Kind::kCursor:
       return CheckRow(cursor_);
+    case Kind::kSource:
+      return CheckRow(source_);
+    case Kind::kObject:
+      return CheckRow(object_);
   }
   return RowRule::kNone;
 }

@@ -1,9 +1,12 @@
 #include "storage/row_rules.h"
 
+#include <vector>
+
 #include "base/names.h"
 #include "storage/queue_records.h"
 #include "wq/keys.h"
 #include "wq/limiter.h"
+#include "wq/source.h"
 
 namespace wq::storage {
 
@@ -27,6 +30,10 @@ std::string_view TextOf(RowRule rule) {
       return "has a bad cursor name";
     case RowRule::kCursorTooLong:
       return "has a value that is too long";
+    case RowRule::kSourceName:
+      return "has a bad source name";
+    case RowRule::kObjectRange:
+      return "has a name, version, tombstone or keys that are out of range";
     case RowRule::kQueueName:
       return "has a bad queue name";
     case RowRule::kNoQueueId:
@@ -53,6 +60,10 @@ std::string_view TextOf(RowRule rule) {
       return "has a sequence above the queue's high-water mark";
     case RowRule::kSequenceTwice:
       return "has a sequence that another key has";
+    case RowRule::kSourceTwice:
+      return "is the name of two sources";
+    case RowRule::kObjectOfNoSource:
+      return "is an object of no source";
     case RowRule::kQueueIdTwice:
       return "has the id of queue";
     case RowRule::kStateOfNoQueue:
@@ -115,6 +126,22 @@ RowRule CheckRow(const QuarantineRecord& record) {
 RowRule CheckRow(const CursorRecord& record) {
   if (!IsName(record.name)) return RowRule::kCursorName;
   return record.value.size() > kMaxCursorBytes ? RowRule::kCursorTooLong : RowRule::kNone;
+}
+
+RowRule CheckRow(const SourceRecord& record) {
+  return record.name.empty() || IsName(record.name) ? RowRule::kNone : RowRule::kSourceName;
+}
+
+RowRule CheckRow(const ObjectRecord& record) {
+  std::vector<std::string_view> keys;
+  const bool decoded = DecodeKeys(record.keys, record.object, &keys);
+  size_t bytes = 0;
+  for (const std::string_view key : keys) bytes += key.size();
+  const bool sound = decoded && record.object.size() <= kMaxObjectBytes &&
+                     record.version.size() <= kMaxVersionBytes &&
+                     record.tombstone.size() <= kMaxTombstoneBytes &&
+                     keys.size() <= kMaxObjectKeys && bytes <= kMaxObjectKeysBytes;
+  return sound ? RowRule::kNone : RowRule::kObjectRange;
 }
 
 }  // namespace wq::storage

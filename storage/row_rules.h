@@ -26,6 +26,9 @@
 //   kSequenceAboveMark        Corruption  finding  writes a new state                 raises it
 //   kSequenceTwice            (see below) finding  gives one key a new sequence       refuses
 //   kCursorName, -TooLong     Corruption  finding  drops the row                      refuses
+//   kSourceName, kSourceTwice, Corruption  finding  drops the row                      refuses
+//     kObjectRange,
+//     kObjectOfNoSource
 //   kMarkRange                Corruption  finding  drops the row; writes a new state  refuses
 //                                                    if a key needs one
 //   kNoTokens                 Corruption  finding  drops the row; writes another one  -
@@ -63,6 +66,8 @@ enum class RowRule : uint8_t {
   kNoFailures,
   kCursorName,
   kCursorTooLong,
+  kSourceName,
+  kObjectRange,
   kQueueName,
   kNoQueueId,
   kMarkRange,
@@ -78,6 +83,8 @@ enum class RowRule : uint8_t {
   // Of the rows of one queue.
   kSequenceAboveMark,
   kSequenceTwice,
+  kSourceTwice,
+  kObjectOfNoSource,
   // Of the queues of a store.
   kQueueIdTwice,
   kStateOfNoQueue,
@@ -109,6 +116,8 @@ RowRule CheckRow(const DelayedRecord& record);
 RowRule CheckRow(const FailureRecord& record);
 RowRule CheckRow(const QuarantineRecord& record);
 RowRule CheckRow(const CursorRecord& record);
+RowRule CheckRow(const SourceRecord& record);
+RowRule CheckRow(const ObjectRecord& record);
 
 // The high-water mark of a queue that has no state is 0.
 inline RowRule CheckSequence(uint64_t sequence, uint64_t high_water_mark) {

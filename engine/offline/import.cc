@@ -36,6 +36,7 @@ struct Importer::Impl {
     std::optional<QueueId> replaced;  // The id of the queue that has the name now.
     uint64_t next_sequence = 1;       // Above all imported sequences.
     bool renumbers = false;           // Its own sequences leave no room for others.
+    std::map<std::string, storage::SourceId, std::less<>> sources = {};
   };
 
   Status Load(const std::string& dir);
@@ -268,13 +269,49 @@ Status Importer::SetCursor(std::string_view queue, std::string_view name, std::s
   if (Status s = CheckImportedCursor(name, value); !s.ok()) return s;
   Impl::Target* target = nullptr;
   if (Status s = impl_->TargetOf(queue, &target); !s.ok()) return s;
-  if (!impl_->rows.AddCursor(target->id, name)) {
+  if (!impl_->rows.AddName(target->id, name)) {
     return Status::InvalidArgument("cursor \"" + std::string(name) + "\" is there twice");
   }
   ++impl_->counts.cursors;
   if (impl_->storage != nullptr) {
     storage::PutCursor(target->id, {.name = name, .value = value}, &impl_->batch);
   }
+  return impl_->WriteIfLarge();
+}
+
+Status Importer::SetSource(std::string_view queue, const SourceRow& source) {
+  storage::SourceRecord record{
+      .name = source.name, .fingerprint = source.fingerprint, .scope = source.scope};
+  if (Status s = CheckImported(record); !s.ok()) return s;
+  Impl::Target* target = nullptr;
+  if (Status s = impl_->TargetOf(queue, &target); !s.ok()) return s;
+  record.id = static_cast<storage::SourceId>(target->sources.size() + 1);
+  if (!target->sources.emplace(source.name, record.id).second) {
+    return RefuseImported("source", source.name, storage::RowRule::kSourceTwice);
+  }
+  if (impl_->storage != nullptr) storage::PutSource(target->id, record, &impl_->batch);
+  return impl_->WriteIfLarge();
+}
+
+Status Importer::AddObject(std::string_view queue, const ObjectRow& object) {
+  storage::ObjectRecord record{.object = object.object,
+                               .version = object.version,
+                               .fingerprint = object.fingerprint,
+                               .scope = object.scope,
+                               .keys = object.keys,
+                               .tombstone = object.tombstone};
+  Impl::Target* target = nullptr;
+  if (Status s = impl_->TargetOf(queue, &target); !s.ok()) return s;
+  const auto source = target->sources.find(object.source);
+  storage::RowRule broken = CheckRow(record);
+  if (source == target->sources.end()) broken = storage::RowRule::kObjectOfNoSource;
+  if (Status s = RefuseImported("object", object.object, broken); !s.ok()) return s;
+  if (!impl_->rows.AddName(target->id, object.source + '\0' + object.object)) {
+    return Status::InvalidArgument("object '" + EscapeKey(object.object) + "' is there twice");
+  }
+  record.source = source->second;
+  ++impl_->counts.objects;
+  if (impl_->storage != nullptr) storage::PutObject(target->id, record, &impl_->batch);
   return impl_->WriteIfLarge();
 }
 

@@ -15,13 +15,6 @@ namespace {
 using storage::CheckRow;
 using storage::RowRule;
 
-Status Refuse(std::string_view what, std::string_view name, RowRule broken) {
-  if (broken == RowRule::kNone) return {};
-  std::string message(what);
-  message.append(" '").append(EscapeKey(name)).append("' ").append(TextOf(broken));
-  return Status::InvalidArgument(std::move(message));
-}
-
 storage::FailureRecord ToRecord(const Entry& entry, const FailureInfo& failures) {
   return {.key = entry.key, .count = failures.count, .last_error = failures.last_error};
 }
@@ -59,6 +52,13 @@ bool EndsEarly(const Entry& entry) {
 
 }  // namespace
 
+Status RefuseImported(std::string_view what, std::string_view name, RowRule broken) {
+  if (broken == RowRule::kNone) return {};
+  std::string message(what);
+  message.append(" '").append(EscapeKey(name)).append("' ").append(TextOf(broken));
+  return Status::InvalidArgument(std::move(message));
+}
+
 void CompleteDelay(int64_t now_us, Entry* entry) {
   if (entry->state != EntryState::kDelayed || entry->ready_at_us <= now_us) return;
   if (entry->added_at_us == 0) entry->added_at_us = now_us;
@@ -72,10 +72,11 @@ void CompleteDelay(int64_t now_us, Entry* entry) {
 
 Status CheckImported(const QueueInfo& info) {
   if (Status s = CheckName("queue", info.name); !s.ok()) return s;
-  return Refuse("queue", info.name,
-                CheckRow(storage::QueueStateRecord{.sequence_high_water = info.sequence_high_water,
-                                                   .limiter_state = info.limiter_state,
-                                                   .shards = info.shards}));
+  return RefuseImported(
+      "queue", info.name,
+      CheckRow(storage::QueueStateRecord{.sequence_high_water = info.sequence_high_water,
+                                         .limiter_state = info.limiter_state,
+                                         .shards = info.shards}));
 }
 
 Status CheckImported(const Entry& entry) {
@@ -87,7 +88,7 @@ Status CheckImported(const Entry& entry) {
   for (const Cause& cause : entry.causes.list) {
     if (Status s = CheckCause(cause.reason, cause.trace_parent); !s.ok()) return s;
   }
-  if (Status s = Refuse("key", entry.key, CheckFields(entry)); !s.ok()) return s;
+  if (Status s = RefuseImported("key", entry.key, CheckFields(entry)); !s.ok()) return s;
   if (Status s = CheckFailures(entry); !s.ok()) return s;
   if (!EndsEarly(entry)) return {};
   return Status::InvalidArgument("key '" + EscapeKey(entry.key) +
@@ -97,7 +98,13 @@ Status CheckImported(const Entry& entry) {
 
 Status CheckImportedCursor(std::string_view name, std::string_view value) {
   if (Status s = CheckName("cursor", name); !s.ok()) return s;
-  return Refuse("cursor", name, CheckRow(storage::CursorRecord{.name = name, .value = value}));
+  return RefuseImported("cursor", name,
+                        CheckRow(storage::CursorRecord{.name = name, .value = value}));
+}
+
+Status CheckImported(const storage::SourceRecord& source) {
+  Status s = CheckName("source", source.name);
+  return s.ok() ? RefuseImported("source", source.name, CheckRow(source)) : s;
 }
 
 }  // namespace wq

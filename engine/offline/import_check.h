@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "storage/row_rules.h"
 #include "wq/entry.h"
 #include "wq/options.h"
 #include "wq/status.h"
@@ -18,5 +19,8 @@ Status CheckImported(const Entry& entry);
 // delay begins now, and lasts until its end. Without them an opening would end it early.
 void CompleteDelay(int64_t now_us, Entry* entry);
 Status CheckImportedCursor(std::string_view name, std::string_view value);
+Status CheckImported(const storage::SourceRecord& source);
+// InvalidArgument that names what breaks the rule; Ok for kNone.
+Status RefuseImported(std::string_view what, std::string_view name, storage::RowRule broken);
 
 }  // namespace wq

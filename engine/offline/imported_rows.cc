@@ -74,7 +74,7 @@ Status ImportedRows::AddRow(QueueId queue, RowPlace place, std::string_view key)
   return {};
 }
 
-bool ImportedRows::AddCursor(QueueId queue, std::string_view name) {
+bool ImportedRows::AddName(QueueId queue, std::string_view name) {
   return hashes_.insert(HashOf(queue, kCursorPlace, name)).second;
 }
 

@@ -32,8 +32,8 @@ class ImportedRows {
   // Adds the rows of the entry. InvalidArgument, naming the key: they break a rule beside the rows
   // that were added before; or the error of FindRow. `sequence` is that of a pending entry.
   Status Add(storage::QueueId queue, const Entry& entry, uint64_t sequence);
-  // False: the queue has a cursor of this name already.
-  bool AddCursor(storage::QueueId queue, std::string_view name);
+  // False: the queue has a cursor, or an object, of this name already.
+  bool AddName(storage::QueueId queue, std::string_view name);
 
  private:
   Status AddRow(storage::QueueId queue, storage::RowPlace place, std::string_view key);

@@ -88,6 +88,7 @@ class Settlement {
     Keys quarantined;
     Keys delayed;
     std::map<std::string, std::pair<uint64_t, Place>, std::less<>> pending;  // Sequence and place.
+    std::map<storage::SourceId, std::string> sources;
   };
 
   void Lose(std::string_view where, std::string_view what) {
@@ -111,6 +112,8 @@ class Settlement {
   bool KeepPending(const Row& row, const Place& place);
   bool KeepDelayed(const Row& row);
   bool KeepFailures(const Row& row);
+  bool KeepOfSource(const Row& row);
+  void ForgetVersions();
   void SettleSequences(QueueId id, Queue* queue);
   void GiveSequence(const Place& place, uint64_t sequence);
   void SettleTokens();
@@ -264,6 +267,40 @@ bool Settlement::KeepFailures(const Row& row) {
   return false;
 }
 
+// A source's own row is before those of its objects.
+bool Settlement::KeepOfSource(const Row& row) {
+  Queue& queue = QueueOf(row.queue());
+  const bool is_object = row.kind() == Row::Kind::kObject;
+  RowRule broken = RowRule::kNone;
+  std::string name(is_object ? row.object().object : row.source().name);
+  if (is_object) {
+    if (!queue.sources.contains(row.object().source)) broken = RowRule::kObjectOfNoSource;
+  } else if (!name.empty() && std::any_of(queue.sources.begin(), queue.sources.end(),
+                                          [&name](const auto& s) { return s.second == name; })) {
+    broken = RowRule::kSourceTwice;
+  } else {
+    queue.sources.emplace(row.source().id, name);
+  }
+  if (broken == RowRule::kNone) return true;
+  Lose("queue " + queue.name, (is_object ? "object '" : "source '") + std::move(name) + "' " +
+                                  std::string(TextOf(broken)));
+  return false;
+}
+
+// What is lost may be the Adds of an object, or its newer row: so all count as changed.
+void Settlement::ForgetVersions() {
+  if (report_->losses.empty()) return;
+  ForEach(Family::kSources, [this](const Row& row, const Place& place) {
+    if (row.kind() != Row::Kind::kObject) return true;
+    storage::ObjectRecord record = row.object();
+    record.version = {};
+    MutationBatch batch;
+    PutObject(row.queue(), record, &batch);
+    batch.ForEach([&](const Mutation& put) { records_->values[place] = put.value; });
+    return true;
+  });
+}
+
 void Settlement::SettleKeys() {
   const auto for_each = [this](Family family, const auto& keep) {
     ForEach(family, [&](const Row& row, const Place& place) {
@@ -283,6 +320,7 @@ void Settlement::SettleKeys() {
     QueueOf(row.queue());
     return true;
   });
+  for_each(Family::kSources, [this](const Row& row, const Place&) { return KeepOfSource(row); });
   for (const Place& place : replaced_) records_->values.erase(place);
 }
 
@@ -364,6 +402,7 @@ void Settlement::Run() {
          std::to_string(rows_of_id_0_) + " " + std::string(TextOf(RowRule::kRowsOfNoQueue)));
   }
   for (auto& [id, queue] : queues_) SettleSequences(id, &queue);
+  ForgetVersions();
   report_->queues = queues_.size();
   report_->records = records_->values.size();
   SettleTokens();

@@ -313,6 +313,26 @@ Status StoreView::ForEachEntry(std::string_view queue, EntryStates states,
   return impl_->Result(EntryWalk(*impl_->reader, id, with_shard).Run(states));
 }
 
+Status StoreView::ForEachSource(std::string_view queue,
+                                const std::function<bool(const SourceRow&)>& source,
+                                const std::function<bool(const ObjectRow&)>& object) const {
+  QueueId id = 0;
+  if (Status s = impl_->IdOf(queue, &id); !s.ok()) return s;
+  std::string name;  // Empty: of a removed source.
+  return impl_->Result(storage::ScanSources(
+      *impl_->reader, id,
+      [&](const storage::SourceRecord& record) {
+        name = record.name;
+        return name.empty() || source({name, record.fingerprint, record.scope});
+      },
+      [&](const storage::ObjectRecord& record) {
+        return name.empty() ||
+               object({name, std::string(record.object), std::string(record.version),
+                       std::string(record.keys), std::string(record.tombstone), record.fingerprint,
+                       record.scope});
+      }));
+}
+
 Status StoreView::ForEachQuarantined(std::string_view queue, const Visitor& visit) const {
   return ForEachEntry(queue, EntryStates(EntryState::kQuarantined), visit);
 }

@@ -226,6 +226,18 @@ Status AddCursors(const storage::Reader& reader, QueueId queue, QueueSummary* su
   });
 }
 
+Status AddSources(const storage::Reader& reader, QueueId queue, QueueSummary* summary) {
+  uint64_t unused = 0;
+  uint64_t* objects = &unused;
+  return storage::ScanSources(
+      reader, queue,
+      [&](const storage::SourceRecord& record) {
+        objects = record.name.empty() ? &unused : &summary->sources[std::string(record.name)];
+        return true;
+      },
+      [&objects](const storage::ObjectRecord&) { return ++*objects > 0; });
+}
+
 Status AddState(const storage::Reader& reader, QueueId queue, int64_t now_us, bool owned,
                 QueueSummary* summary) {
   storage::QueueStateRecord record;
@@ -260,6 +272,7 @@ Status StoreView::Summarize(std::string_view queue, const SummaryOptions& option
   if (status.ok()) status = AddDelayed(reader, id, now_us, summary);
   if (status.ok()) status = AddFailures(reader, id, options.top_failing, summary);
   if (status.ok()) status = AddCursors(reader, id, summary);
+  if (status.ok()) status = AddSources(reader, id, summary);
   return impl_->Result(status);
 }
 

@@ -3,6 +3,8 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_set>
@@ -153,6 +155,10 @@ class QueueCheck {
   void Report(std::string_view key, RowRule broken) {
     if (broken != RowRule::kNone) findings_->AddKey("queue " + name_, key, broken);
   }
+  void Report(std::string_view what, std::string_view name, RowRule broken) {
+    findings_->Add("queue " + name_,
+                   std::string(what) + " '" + EscapeKey(name) + "' " + std::string(TextOf(broken)));
+  }
 
   const storage::Reader& reader_;
   const QueueId id_;
@@ -164,6 +170,8 @@ class QueueCheck {
   Repeats pending_;
   Repeats sequences_;
   Repeats delayed_;
+  std::set<std::string, std::less<>> sources_;
+  std::optional<storage::SourceId> source_;  // Whose objects are read.
 };
 
 void QueueCheck::Run() {
@@ -175,7 +183,7 @@ void QueueCheck::Run() {
   FindRepeated({Family::kDirty, Family::kLanes}, kSequence, &sequences_);
   CheckRows({Family::kDelayed});
   FindRepeated({Family::kDelayed}, kDelayedKey, &delayed_);
-  CheckRows({Family::kFailures, Family::kCursors});
+  CheckRows({Family::kFailures, Family::kCursors, Family::kSources});
 }
 
 void QueueCheck::CheckRows(const Families& families) {
@@ -251,6 +259,17 @@ void QueueCheck::Take(const Row& row) {
       break;
     case Row::Kind::kQuarantine:
       quarantined_.Add(HashOf(key));
+      break;
+    case Row::Kind::kSource:
+      source_ = row.source().id;
+      if (!row.source().name.empty() && !sources_.emplace(row.source().name).second) {
+        Report("source", row.source().name, RowRule::kSourceTwice);
+      }
+      break;
+    case Row::Kind::kObject:  // It comes behind its source.
+      if (row.object().source != source_) {
+        Report("object", row.object().object, RowRule::kObjectOfNoSource);
+      }
       break;
     default:
       break;

@@ -40,6 +40,17 @@ void ForEachView(storage::CursorRecord* record, const Visit& visit) {
   visit(&record->name);
   visit(&record->value);
 }
+template <typename Visit>
+void ForEachView(storage::SourceRecord* record, const Visit& visit) {
+  visit(&record->name);
+}
+template <typename Visit>
+void ForEachView(storage::ObjectRecord* record, const Visit& visit) {
+  visit(&record->object);
+  visit(&record->version);
+  visit(&record->keys);
+  visit(&record->tombstone);
+}
 
 template <typename Record>
 size_t BytesOf(Record record) {
@@ -139,6 +150,9 @@ Status ReadAhead::Scan(const PutRecord& put) const {
   }
   if (status.ok()) {
     status = storage::ScanCursors(reader_, id_, put);
+  }
+  if (status.ok()) {
+    status = storage::ScanSources(reader_, id_, put, put);
   }
   return status;
 }

@@ -31,7 +31,8 @@ class ReadAhead {
   struct Chunk {
     std::variant<std::vector<storage::QuarantineRecord>, std::vector<storage::PendingRecord>,
                  std::vector<storage::DelayedRecord>, std::vector<storage::FailureRecord>,
-                 std::vector<storage::CursorRecord>>
+                 std::vector<storage::CursorRecord>, std::vector<storage::SourceRecord>,
+                 std::vector<storage::ObjectRecord>>
         records;
     std::vector<char> bytes;  // The memory behind the views of the records.
   };
@@ -42,7 +43,8 @@ class ReadAhead {
   ReadAhead& operator=(const ReadAhead&) = delete;
 
   // Replaces *chunk by the next one: first the chunks of quarantined keys, then those of pending,
-  // delayed and failing ones, then those of cursors. False: there are no more. Blocks: until a
+  // delayed and failing ones, then those of cursors and of sources, each followed by its objects.
+  // False: there are no more. Blocks: until a
   // chunk has been read.
   bool Next(Chunk* chunk) WQ_EXCLUDES(mu_);
   // Ok if all records were read. REQUIRES: Next has returned false.

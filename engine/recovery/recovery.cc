@@ -28,6 +28,12 @@ Status Restore(const storage::FailureRecord& record, Time /*now*/, QueueState* s
 Status Restore(const storage::CursorRecord& record, Time /*now*/, QueueState* state) {
   return state->RestoreCursor(record);
 }
+Status Restore(const storage::SourceRecord& record, Time /*now*/, QueueState* state) {
+  return state->RestoreSource(record);
+}
+Status Restore(const storage::ObjectRecord& record, Time /*now*/, QueueState* state) {
+  return state->RestoreObject(record);
+}
 
 // Stops at the first record that is refused.
 template <typename Record>

@@ -53,6 +53,7 @@
 #include "engine/state/item_table.h"
 #include "engine/state/resync_gate.h"
 #include "engine/state/sequence_set.h"
+#include "engine/state/source_table.h"
 #include "storage/records.h"
 #include "wq/clock.h"
 #include "wq/queue.h"
@@ -150,6 +151,19 @@ class QueueState {
 
   void SetCursor(std::string_view name, std::string_view value) noexcept;
   bool EraseCursor(std::string_view name) noexcept;  // False: there is no such cursor.
+
+  // Makes the source if there is none.
+  void OpenSource(std::string_view name) noexcept;
+  // The rows of its objects are to be erased next, and then its own, by EraseSource; the next
+  // recovery does so, too. nullptr: there is none.
+  std::unique_ptr<TrackedSource> RemoveSource(std::string_view name) noexcept;
+  void EraseSource(storage::SourceId id) noexcept;
+  // REQUIRES: there is this source.
+  void BeginList(std::string_view name, uint64_t fingerprint, uint64_t scope) noexcept;
+  // The object has this row from now on, and was seen now.
+  void PutObject(TrackedSource* source, const ObjectId& id,
+                 const storage::ObjectRecord& record) noexcept;
+  void EraseObject(TrackedSource* source, const ObjectId& id, std::string_view object) noexcept;
 
   // From now on these limits count, of the queue and of each group. O(groups), and O(keys) if the
   // queue had no limits.
@@ -262,6 +276,9 @@ class QueueState {
   }
   const std::map<std::string, std::string, std::less<>>& cursors() const { return cursors_; }
   std::string_view limiter_state() const { return limiter_state_; }
+  // nullptr: there is none.
+  TrackedSource* FindSource(std::string_view name) const;
+  const SourceTable& sources() const { return sources_; }
 
   // --- Prefetching ---
 
@@ -282,12 +299,15 @@ class QueueState {
   Status RestoreDelayed(const storage::DelayedRecord& record, Time now);
   Status RestoreFailures(const storage::FailureRecord& record);
   Status RestoreCursor(const storage::CursorRecord& record);
+  // A source is followed by its objects. Those of a removed source, and its own record, are erased.
+  Status RestoreSource(const storage::SourceRecord& record);
+  Status RestoreObject(const storage::ObjectRecord& record);
   // When a pause that ends by itself would end, if the queue were opened at wall_us.
   static int64_t PauseEndUs(const storage::QueueStateRecord& record, int64_t wall_us);
   // Ends the recovery. Moves keys of lanes that the order does not have (it may be another order
   // than at the last opening) to the back of kFastLane, gives each key a sequence of its own, makes
   // keys clean that were processing when
-  // they were quarantined, and records the number of shards. Only these append mutations.
+  // they were quarantined, and records the number of shards.
   void FinishRestore();
 
  private:
@@ -395,6 +415,7 @@ class QueueState {
   void EraseDelayed(const DelayEntry& entry);
   void PutFailures(const Item& item);
   void EraseFailures(const Item& item);
+  void PutSource(std::string_view name, const TrackedSource& source);
 
   const storage::QueueId id_;
   const OrderRules rules_;
@@ -441,6 +462,9 @@ class QueueState {
   uint64_t full_ = 0;
   bool delays_stopped_ = false;
   std::map<std::string, std::string, std::less<>> cursors_;
+  SourceTable sources_;
+  storage::SourceId last_source_ = 0;  // No id is used twice.
+  uint64_t last_list_ = 0;
 
   uint64_t next_sequence_ = 1;
   uint64_t sequence_high_water_ = 0;  // On disk; next_sequence_ never passes it.
@@ -455,7 +479,9 @@ class QueueState {
   // During recovery: items of lanes that the order does not have, with a sequence that another item
   // has, or that are quarantined.
   std::vector<Item*> displaced_;
-  SequenceSet restored_sequences_;  // During recovery.
+  SequenceSet restored_sequences_;            // During recovery.
+  TrackedSource* restored_source_ = nullptr;  // During recovery: the last one.
+  std::unique_ptr<TrackedSource> removed_source_;
 
   // Whose positions the next Stamp sets: their records were put since the last one.
   std::vector<Item*> unstamped_;

@@ -238,6 +238,8 @@ void QueueState::FinishRestore() {
   }
   displaced_.clear();
   restored_sequences_ = {};
+  restored_source_ = nullptr;
+  removed_source_.reset();
   for (const std::unique_ptr<LaneOrder>& order : orders_) {
     order->BeginRestored();
   }

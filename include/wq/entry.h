@@ -81,6 +81,22 @@ struct Entry {
   std::optional<FailureInfo> failures;
 };
 
+// A source of a queue (source.h), and an object of one, as they are stored.
+struct SourceRow {
+  std::string name = {};
+  uint64_t fingerprint = 0;  // Hashes of those of its last list.
+  uint64_t scope = 0;
+};
+struct ObjectRow {
+  std::string source = {};
+  std::string object = {};
+  std::string version = {};  // Empty: it counts as changed.
+  std::string keys = {};     // Each after its length as a varint; the length 0: the object.
+  std::string tombstone = {};
+  uint64_t fingerprint = 0;
+  uint64_t scope = 0;
+};
+
 // What a store keeps about a queue besides its entries and cursors.
 struct QueueInfo {
   std::string name;

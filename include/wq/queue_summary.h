@@ -103,6 +103,7 @@ struct QueueSummary {
 
   std::map<std::string, uint64_t> cursors;  // Their sizes in bytes; the first kMaxSummaryCursors.
   uint64_t other_cursors = 0;               // How many further cursors exist.
+  std::map<std::string, uint64_t> sources;  // How many objects each has.
 };
 
 struct SummaryOptions {

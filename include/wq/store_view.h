@@ -92,6 +92,10 @@ class StoreView {
   // kFailing must read what is pending and delayed.
   Status ForEachEntry(std::string_view queue, EntryStates states, const Visitor& visit) const;
 
+  // Visits each source of the queue, followed by its objects by their bytes.
+  Status ForEachSource(std::string_view queue, const std::function<bool(const SourceRow&)>& source,
+                       const std::function<bool(const ObjectRow&)>& object) const;
+
   // Visits the quarantined keys, by key; reads nothing else.
   Status ForEachQuarantined(std::string_view queue, const Visitor& visit) const;
   // Visits the keys with failures, pending, delayed or neither, by key; not the quarantined keys.

@@ -181,6 +181,25 @@ std::vector<Case> CasesOfOneRow() {
        },
        {},
        [](Importer* i) { return i->SetCursor("pods", "c", kLongValue); }},
+      {"source's name", RowRule::kSourceName, kRefuses,
+       [](auto* b) { PutSource(1, {.id = 1, .name = "a b"}, b); }},
+      {"an object's version",
+       RowRule::kObjectRange,
+       kRefuses,
+       [](auto* b) {
+         PutSource(1, {.id = 1, .name = "s"}, b);
+         PutObject(1, {.source = 1, .object = "o", .version = kLongError}, b);
+       },
+       {},
+       [](Importer* i) {
+         EXPECT_OK(i->SetSource("pods", {"s"}));
+         return i->AddObject("pods", {.source = "s", .object = "o", .version = kLongError});
+       }},
+      {"an object's keys", RowRule::kObjectRange, kRefuses,
+       [](auto* b) {
+         PutSource(1, {.id = 1, .name = "s"}, b);
+         PutObject(1, {.source = 1, .object = "o", .keys = "\x05"}, b);
+       }},
   };
 }
 
@@ -303,6 +322,27 @@ std::vector<Case> CasesOfQueues() {
        {"a", "b", "c"},
        // The first key gets the sequence 1.
        Adding({EntryOf("a", State::kPending), EntryOf("b", State::kPending, 1)})},
+      {"two sources of one name",
+       RowRule::kSourceTwice,
+       kRefuses,
+       [](auto* b) {
+         PutSource(1, {.id = 1, .name = "s"}, b);
+         PutSource(1, {.id = 2, .name = "s"}, b);
+       },
+       {},
+       [](Importer* i) {
+         EXPECT_OK(i->SetSource("pods", {"s"}));
+         return i->SetSource("pods", {"s"});
+       }},
+      {"object of no source",
+       RowRule::kObjectOfNoSource,
+       kRefuses,
+       [](auto* b) {
+         PutSource(1, {.id = 1, .name = "s"}, b);
+         PutObject(1, {.source = 2, .object = "o"}, b);
+       },
+       {},
+       [](Importer* i) { return i->AddObject("pods", {.source = "s", .object = "o"}); }},
       {"mark",
        RowRule::kMarkRange,
        kRefuses,
@@ -478,6 +518,34 @@ TEST_F(RowRulesTest, ARepairLeavesOutRowsOfAnEarlierVersion) {
                b->Put(Family::kDefault, std::string("limits/\0\0\0\1g", 12), "\xff");
              }});
   EXPECT_THAT(Repaired(), Not(HasSubstr("limits")));
+}
+
+// The Adds of an object may be lost.
+TEST_F(RowRulesTest, ARepairThatLosesAnythingMakesAllObjectsCountAsChanged) {
+  for (const bool loses : {false, true}) {
+    MakeStore({"", RowRule::kNone, Opening::kIsUnchecked, [loses](auto* b) {
+                 PutSource(1, {.id = 1, .name = "s"}, b);
+                 PutObject(1,
+                           {.source = 1,
+                            .object = "o",
+                            .version = "7",
+                            .keys = std::string_view("\0", 1),
+                            .tombstone = "t"},
+                           b);
+                 if (loses) PutFailures(1, {.key = "a"}, b);
+               }});
+    Repaired();
+    std::unique_ptr<StoreView> view;
+    ASSERT_OK(StoreView::Open(into_, &view));
+    std::string rows;
+    ASSERT_OK(view->ForEachSource(
+        "pods", [](const SourceRow&) { return true; },
+        [&rows](const ObjectRow& row) {
+          rows += row.object + "=" + row.version + "," + row.tombstone;
+          return row.keys.size() == 1;
+        }));
+    EXPECT_EQ(rows, loses ? "o=,t" : "o=7,t");
+  }
 }
 
 // The name of a queue with this id would make a store that cannot be opened.

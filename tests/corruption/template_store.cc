@@ -63,6 +63,9 @@ class Writing {
       if (n % 5 == 4) ErasePending(1, lane, n, key, &batch);
       if (n % 10 == 1) PutTokens({.next = n}, &batch);
       if (n % 10 == 0) PutCursor(1, {"source", std::to_string(n)}, &batch);
+      if (n % 8 == 0) PutSource(1, {.id = 1, .name = "s", .fingerprint = n}, &batch);
+      // Without a version: a repair that loses anything empties it.
+      if (n % 8 == 0) PutObject(1, {.source = 1, .object = key, .tombstone = error}, &batch);
       Write(batch);
     }
   }

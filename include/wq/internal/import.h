@@ -38,6 +38,7 @@ struct ImportCounts {
   uint64_t queues = 0;
   uint64_t entries = 0;
   uint64_t cursors = 0;
+  uint64_t objects = 0;  // Of sources.
 };
 
 class Importer {
@@ -50,7 +51,7 @@ class Importer {
   Importer(const Importer&) = delete;
   Importer& operator=(const Importer&) = delete;
 
-  // The next three calls name a queue, in any order; each may be the first of its queue. After an
+  // The next five calls name a queue, in any order; each may be the first of its queue. After an
   // error the import is over.
   //   InvalidArgument  what no queue could hold, by itself or beside the earlier entries: a key
   //                    that is pending twice, a delayed key in quarantine. The message gives the
@@ -61,6 +62,9 @@ class Importer {
   // time is now, and it is not paused.
   Status SetQueue(const QueueInfo& info);
   Status SetCursor(std::string_view queue, std::string_view name, std::string_view value);
+  // A source is set before its objects.
+  Status SetSource(std::string_view queue, const SourceRow& source);
+  Status AddObject(std::string_view queue, const ObjectRow& object);
   // Adds an entry. Failures belong to the key, so all entries of a key should have the same.
   // `shard` is ignored. A pending entry of sequence 0 is placed after the entries that were added
   // before it. A high-water mark that is too low for the imported entries is raised;

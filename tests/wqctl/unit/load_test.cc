@@ -99,7 +99,7 @@ TEST_F(LoadTest, AQueueThatIsThereIsReplacedOnlyIfAsked) {
 1 load dumped => line 2: queue "q" is there, and is not empty: --replace
 0 load --dry-run --replace dumped => to be loaded: queues 1, entries 1, cursors 0
 0 ls -o name => a\nb\nc
-0 load --replace -o jsonl dumped => {"queues":1,"entries":1,"cursors":0,"dry_run":false}
+0 load --replace -o jsonl dumped => {"queues":1,"entries":1,"cursors":0,"objects":0,"dry_run":false}
 0 ls -o name => a\nc
 0 --store new load --dry-run dumped => to be loaded: queues 1, entries 1, cursors 0
 3 --store new ls => no store new

@@ -215,6 +215,14 @@ void PrintCursors(const wq::QueueSummary& queue, Output* out) {
   }
 }
 
+void PrintSources(const wq::QueueSummary& queue, Output* out) {
+  if (queue.sources.empty()) return;
+  out->Write("\n  sources\n");
+  for (const auto& [name, objects] : queue.sources) {
+    out->Write("    " + wq::EscapeKey(name) + ", " + std::to_string(objects) + " objects\n");
+  }
+}
+
 void PrintQueue(const wq::QueueSummary& queue, const Show& show, size_t columns, Output* out) {
   const auto line = [columns, out](const std::string& label, const std::string& text) {
     Line("  " + Padded(label, kLabelColumns), text, columns, out);
@@ -237,6 +245,7 @@ void PrintQueue(const wq::QueueSummary& queue, const Show& show, size_t columns,
   PrintDepths("pending by group", queue.groups, columns, out);
   PrintDepths("pending by namespace", queue.namespaces, columns, out);
   PrintCursors(queue, out);
+  PrintSources(queue, out);
 }
 
 void PrintStore(const wq::StoreInfo& store, const Show& show, size_t columns, Output* out) {

@@ -7,6 +7,8 @@
 #include <optional>
 #include <utility>
 
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
 #include "tools/wqctl/text/bytes_text.h"
 #include "tools/wqctl/text/duration.h"
 #include "tools/wqctl/text/json_fields.h"
@@ -85,6 +87,31 @@ void CursorFields(Io& io, Cursor& cursor) {
   io.Bytes("value", cursor.value);
 }
 
+template <typename Io, typename Row>
+void HashFields(Io& io, Row& row) {
+  io.Hash("fingerprint", row.fingerprint);
+  io.Hash("scope", row.scope);
+}
+
+template <typename Io, typename Source>
+void SourceFields(Io& io, Source& dumped) {
+  io.Text("queue", dumped.queue);
+  io.Text("name", dumped.source.name);
+  HashFields(io, dumped.source);
+}
+
+template <typename Io, typename Object>
+void ObjectFields(Io& io, Object& dumped) {
+  auto& row = dumped.object;
+  io.Text("queue", dumped.queue);
+  io.Text("source", row.source);
+  io.Bytes("object", row.object);
+  io.Bytes("version", row.version, !row.version.empty());
+  io.Bytes("keys", row.keys, !row.keys.empty());
+  io.Bytes("tombstone", row.tombstone, !row.tombstone.empty());
+  HashFields(io, row);
+}
+
 // The fields besides the queue and the key. `failures` are entry.failures, or zeros.
 template <typename Io, typename Entry, typename Failures>
 void EntryFields(Io& io, Entry& entry, Failures& failures) {
@@ -117,6 +144,9 @@ class Writer {
   void Text(const char* name, const std::string& text) { json_[name] = text; }
   void Bool(const char* name, bool value, bool present = true) { Set(name, value, present); }
   void Number(const char* name, uint64_t value, bool present = true) { Set(name, value, present); }
+  void Hash(const char* name, uint64_t hash) {  // As a number jq would round it.
+    json_[name] = absl::StrCat(absl::Hex(hash, absl::kZeroPad16));
+  }
   void Derived(const char* name, const std::optional<uint32_t>& value, bool present) {
     if (value) Set(name, *value, present);
   }
@@ -222,6 +252,12 @@ class Reader {
       const bool fits = number != nullptr && *number <= std::numeric_limits<T>::max();
       if (fits) target = static_cast<T>(*number);
       return fits;
+    });
+  }
+  void Hash(std::string_view name, uint64_t& target) {
+    TakeBy(name, "16 hexadecimal digits", [&target](const Value& value) {
+      const auto* text = std::get_if<std::string>(&value);
+      return text != nullptr && text->size() == 16 && absl::SimpleHexAtoi(*text, &target);
     });
   }
   // A value that is computed from other fields and the queue's options. Only its type is checked.
@@ -363,6 +399,20 @@ void AppendDumpLine(const DumpedCursor& cursor, std::string* out) {
   out->append(json.dump());
 }
 
+void AppendDumpLine(const DumpedSource& source, std::string* out) {
+  Json json = {{"record", "source"}};
+  Writer writer(&json);
+  SourceFields(writer, source);
+  out->append(json.dump());
+}
+
+void AppendDumpLine(const DumpedObject& object, std::string* out) {
+  Json json = {{"record", "object"}};
+  Writer writer(&json);
+  ObjectFields(writer, object);
+  out->append(json.dump());
+}
+
 void AppendDumpLine(const DumpBegin& begin, std::string* out) {
   const Json json = {{"record", "begin"}, {"version", begin.version}};
   out->append(json.dump());
@@ -408,6 +458,10 @@ bool ParseDumpLine(std::string_view line, DumpRecord* record, std::string* error
     QueueFields(reader, record->emplace<wq::QueueInfo>());
   } else if (kind == "cursor") {
     CursorFields(reader, record->emplace<DumpedCursor>());
+  } else if (kind == "source") {
+    SourceFields(reader, record->emplace<DumpedSource>());
+  } else if (kind == "object") {
+    ObjectFields(reader, record->emplace<DumpedObject>());
   } else if (kind == "limits") {
     record->emplace<DumpedLimits>();
     object.fields().clear();

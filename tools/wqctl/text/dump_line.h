@@ -33,6 +33,14 @@ struct DumpedCursor {
   std::string name;
   std::string value;
 };
+struct DumpedSource {
+  std::string queue;
+  wq::SourceRow source;
+};
+struct DumpedObject {
+  std::string queue;
+  wq::ObjectRow object;
+};
 // Limits of a group, which a dump of an earlier version has: nothing is read of them.
 struct DumpedLimits {};
 // A whole dump is between these two.
@@ -42,12 +50,14 @@ struct DumpBegin {
 struct DumpEnd {
   uint64_t records = 0;  // In between.
 };
-using DumpRecord =
-    std::variant<wq::QueueInfo, DumpedCursor, DumpedLimits, DumpedEntry, DumpBegin, DumpEnd>;
+using DumpRecord = std::variant<wq::QueueInfo, DumpedCursor, DumpedSource, DumpedObject,
+                                DumpedLimits, DumpedEntry, DumpBegin, DumpEnd>;
 
 // Without a line end.
 void AppendDumpLine(const wq::QueueInfo& info, std::string* out);
 void AppendDumpLine(const DumpedCursor& cursor, std::string* out);
+void AppendDumpLine(const DumpedSource& source, std::string* out);
+void AppendDumpLine(const DumpedObject& object, std::string* out);
 void AppendDumpLine(const DumpBegin& begin, std::string* out);
 void AppendDumpLine(const DumpEnd& end, std::string* out);
 // With `hex` the key is written as "key_hex".

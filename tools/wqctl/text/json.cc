@@ -96,6 +96,8 @@ Json SummaryJson(const wq::QueueSummary& queue, int64_t now_us) {
   Json& cursors = json["cursors"] = Json::object();
   for (const auto& [name, bytes] : queue.cursors) cursors[name] = bytes;
   if (queue.other_cursors > 0) json["other_cursors"] = queue.other_cursors;
+  Json& sources = json["sources"] = Json::object();
+  for (const auto& [name, objects] : queue.sources) sources[name] = objects;
   return json;
 }
 
@@ -140,6 +142,7 @@ std::string ChangeResultJson(std::string_view done, uint64_t count, uint64_t not
 
 std::string LoadResultJson(const wq::ImportCounts& counts, bool dry_run) {
   Json json = {{"queues", counts.queues}, {"entries", counts.entries}, {"cursors", counts.cursors}};
+  json["objects"] = counts.objects;
   json["dry_run"] = dry_run;
   return Indented(json);
 }

@@ -39,7 +39,7 @@ std::string AddResultJson(uint64_t added, uint64_t deduplicated, uint64_t held, 
 std::string ChangeResultJson(std::string_view done, uint64_t count, uint64_t not_found,
                              bool dry_run);
 
-// {"queues": …, "entries": …, "cursors": …, "dry_run": …}
+// {"queues": …, "entries": …, "cursors": …, "objects": …, "dry_run": …}
 std::string LoadResultJson(const wq::ImportCounts& counts, bool dry_run);
 
 // {"store": {…}, "queues": [{…}]}, indented. Ages are counted until `now_us`.

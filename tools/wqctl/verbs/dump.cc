@@ -27,9 +27,9 @@ namespace {
 
 constexpr const char* kDumpExamples =
     R"(Between a record of its begin and one of its end, which says how many there are, for each
-queue: its own record, its cursors, its entries: pending entries in hand-out order,
-then delayed entries by the time when they are ready, then keys with only failures, then
-quarantined keys. wqctl load reads the output.
+queue: its own record, its cursors, its sources with their objects, its entries: pending
+entries in hand-out order, then delayed entries by the time when they are ready, then keys
+with only failures, then quarantined keys. wqctl load reads the output.
 With a filter, in a table, and with -o name: entries only. Works beside a living owner and
 after a crash, and changes nothing.
 
@@ -71,7 +71,8 @@ void PrintRecord(const Record& record, Listing* listing) {
                [] { return std::vector<std::string>{}; }, [] { return std::string(); });
 }
 
-// Prints the queue's own record and its cursors. Adds their number to *records.
+// Prints the queue's own record, its cursors and its sources with their objects. Adds their number
+// to *records.
 wq::Status DumpQueue(const wq::StoreView& view, const std::string& name, Listing* listing,
                      uint64_t* records) {
   wq::QueueInfo info;
@@ -83,7 +84,19 @@ wq::Status DumpQueue(const wq::StoreView& view, const std::string& name, Listing
     PrintRecord(DumpedCursor{name, cursor, value}, listing);
   }
   *records += 1 + cursors.size();
-  return wq::Status::Ok();
+  const auto print = [&](const auto& record) {
+    PrintRecord(record, listing);
+    ++*records;
+    return !Interrupted();
+  };
+  return view.ForEachSource(
+      name,
+      [&](const wq::SourceRow& source) {
+        return print(DumpedSource{name, source});
+      },
+      [&](const wq::ObjectRow& object) {
+        return print(DumpedObject{name, object});
+      });
 }
 
 wq::Status Dump(const wq::StoreView& view, const std::vector<std::string>& names,

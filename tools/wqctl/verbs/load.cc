@@ -99,6 +99,12 @@ struct ImportRecord {
   wq::Status operator()(const DumpedCursor& cursor) const {
     return importer->SetCursor(cursor.queue, cursor.name, cursor.value);
   }
+  wq::Status operator()(const DumpedSource& dumped) const {
+    return importer->SetSource(dumped.queue, dumped.source);
+  }
+  wq::Status operator()(const DumpedObject& dumped) const {
+    return importer->AddObject(dumped.queue, dumped.object);
+  }
   wq::Status operator()(const DumpedLimits&) const { return {}; }
   wq::Status operator()(const DumpBegin&) const { return {}; }
   wq::Status operator()(const DumpEnd&) const { return {}; }
@@ -171,7 +177,8 @@ int PrintLoaded(const wq::ImportCounts& counts, const LoadArgs& args) {
   } else {
     out.Write((args.options.dry_run ? "to be loaded: queues " : "loaded queues ") +
               std::to_string(counts.queues) + ", entries " + std::to_string(counts.entries) +
-              ", cursors " + std::to_string(counts.cursors) + "\n");
+              ", cursors " + std::to_string(counts.cursors) +
+              (counts.objects > 0 ? ", objects " + std::to_string(counts.objects) : "") + "\n");
   }
   return out.Finish(kExitOk);
 }

@@ -1,0 +1,129 @@
+// The part of QueueState that keeps the rows of sources.
+
+#include <algorithm>
+#include <utility>
+
+#include "base/mutant.h"
+#include "engine/state/queue_state.h"
+#include "storage/row_rules.h"
+#include "wq/keys.h"
+
+namespace wq {
+namespace {
+
+Status Contradiction(const char* what, std::string_view name, storage::RowRule broken) {
+  return Status::Corruption(std::string(what) + " '" + EscapeKey(name) + "' " +
+                            std::string(TextOf(broken)));
+}
+
+}  // namespace
+
+TrackedSource* QueueState::FindSource(std::string_view name) const {
+  const auto it = sources_.find(name);
+  return it == sources_.end() ? nullptr : it->second.get();
+}
+
+void QueueState::OpenSource(std::string_view name) noexcept {
+  const auto [it, is_new] = sources_.try_emplace(std::string(name));
+  if (is_new) {
+    it->second = std::make_unique<TrackedSource>(++last_source_);
+    PutSource(name, *it->second);
+  }
+}
+
+std::unique_ptr<TrackedSource> QueueState::RemoveSource(std::string_view name) noexcept {
+  const auto it = sources_.find(name);
+  if (it == sources_.end()) {
+    return nullptr;
+  }
+  std::unique_ptr<TrackedSource> removed = std::move(it->second);
+  sources_.erase(it);
+  PutSource({}, *removed);
+  return removed;
+}
+
+void QueueState::EraseSource(storage::SourceId id) noexcept {
+  if (batch_ != nullptr) {
+    storage::EraseSource(id_, id, batch_);
+  }
+}
+
+void QueueState::BeginList(std::string_view name, uint64_t fingerprint, uint64_t scope) noexcept {
+  TrackedSource* const source = FindSource(name);
+  source->BeginList();
+  source->open_list = ++last_list_;
+  if (source->fingerprint != fingerprint || source->scope != scope) {
+    source->fingerprint = fingerprint;
+    source->scope = scope;
+    PutSource(name, *source);
+  }
+}
+
+void QueueState::PutSource(std::string_view name, const TrackedSource& source) {
+  if (batch_ != nullptr) {
+    storage::PutSource(id_, source.Record(name), batch_);
+  }
+}
+
+void QueueState::PutObject(TrackedSource* source, const ObjectId& id,
+                           const storage::ObjectRecord& record) noexcept {
+  source->Put(id, ObjectFacts(record));
+  ++source->changed;
+  if (batch_ != nullptr) {
+    storage::PutObject(id_, record, batch_);
+  }
+}
+
+void QueueState::EraseObject(TrackedSource* source, const ObjectId& id,
+                             std::string_view object) noexcept {
+  source->Erase(id);
+  ++source->deleted;
+  if (batch_ != nullptr) {
+    storage::EraseObject(id_, source->id, object, batch_);
+  }
+}
+
+// --- Recovery ---
+
+Status QueueState::RestoreSource(const storage::SourceRecord& record) {
+  if (const auto broken = CheckRow(record); broken != storage::RowRule::kNone) {
+    return Contradiction("source", record.name, broken);
+  }
+  last_source_ = std::max(last_source_, record.id);
+  auto source = std::make_unique<TrackedSource>(record.id);
+  source->fingerprint = record.fingerprint;
+  source->scope = record.scope;
+  if (record.name.empty()) {
+    removed_source_ = std::move(source);
+    restored_source_ = removed_source_.get();
+    storage::EraseSource(id_, record.id, batch_);
+    return {};
+  }
+  restored_source_ = source.get();
+  if (!sources_.emplace(record.name, std::move(source)).second) {
+    return Contradiction("source", record.name, storage::RowRule::kSourceTwice);
+  }
+  return {};
+}
+
+Status QueueState::RestoreObject(const storage::ObjectRecord& record) {
+  storage::RowRule broken = CheckRow(record);
+  if (restored_source_ == nullptr || restored_source_->id != record.source) {
+    broken = storage::RowRule::kObjectOfNoSource;
+  }
+  if (broken != storage::RowRule::kNone) {
+    return Contradiction("object", record.object, broken);
+  }
+  if (restored_source_ == removed_source_.get()) {
+    storage::EraseObject(id_, record.source, record.object, batch_);
+    return {};
+  }
+  storage::ObjectRecord as_seen = record;
+  if (WQ_MUTANT(fingerprint_of_the_source)) {
+    as_seen.fingerprint = restored_source_->fingerprint;
+  }
+  restored_source_->Restore(ObjectId(record.object), ObjectFacts(as_seen));
+  return {};
+}
+
+}  // namespace wq

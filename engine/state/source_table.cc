@@ -1,0 +1,80 @@
+#include "engine/state/source_table.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include <random>
+
+namespace wq {
+namespace {
+
+uint64_t Seed() {
+  static const uint64_t seed = [] {
+    std::random_device random;
+    return uint64_t{random()} << 32 | random();
+  }();
+  return seed;
+}
+
+}  // namespace
+
+uint64_t StableHash(std::string_view bytes) { return XXH3_64bits(bytes.data(), bytes.size()); }
+
+ObjectId::ObjectId(std::string_view object) {
+  const XXH128_hash_t hash = XXH3_128bits_withSeed(object.data(), object.size(), Seed());
+  low = hash.low64;
+  high = static_cast<uint16_t>(hash.high64);
+}
+
+ObjectFacts::ObjectFacts(const storage::ObjectRecord& record)
+    : keys(XXH3_64bits_withSeed(record.keys.data(), record.keys.size(), Seed())) {
+  if (record.version.empty()) return;
+  const uint64_t of_source[] = {record.fingerprint, record.scope, Seed()};
+  const uint64_t seed = XXH3_64bits(of_source, sizeof of_source);
+  version = XXH3_64bits_withSeed(record.version.data(), record.version.size(), seed) | 1;
+}
+
+const ObjectFacts* TrackedSource::Find(const ObjectId& object) const {
+  const Part& part = parts_[object.high % parts_.size()];
+  const auto it = part.find(object);
+  return it == part.end() ? nullptr : &it->second;
+}
+
+void TrackedSource::Put(const ObjectId& object, const ObjectFacts& facts) {
+  Restore(object, facts);
+  See(object);
+}
+
+void TrackedSource::See(const ObjectId& object) {
+  ObjectFacts& facts = PartOf(object).find(object)->second;
+  seen_ += Seen(facts) ? 0 : 1;
+  facts.list = list_;
+}
+
+void TrackedSource::Restore(const ObjectId& object, const ObjectFacts& facts) {
+  const auto [it, is_new] = PartOf(object).try_emplace(object, facts);
+  objects_ += is_new ? 1 : 0;
+  it->second.version = facts.version;
+  it->second.keys = facts.keys;
+}
+
+void TrackedSource::Erase(const ObjectId& object) {
+  Part& part = PartOf(object);
+  const auto it = part.find(object);
+  if (it == part.end()) return;
+  seen_ -= Seen(it->second) ? 1 : 0;
+  --objects_;
+  part.erase(it);
+}
+
+void TrackedSource::BeginList() {
+  seen_ = 0;
+  if (++list_ != 0) return;
+  // Once in 65 535 lists: the numbers begin anew.
+  list_ = 1;
+  for (Part& part : parts_) {
+    for (auto& [_, facts] : part) facts.list = 0;
+  }
+}
+
+}  // namespace wq
