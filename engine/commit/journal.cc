@@ -71,6 +71,9 @@ Position Journal::Append(const storage::MutationBatch& batch, Durability awaited
     open_.Append(appended_, batch);
     log_lacks_some_ = log_ != nullptr;
   }
+  if (!failed_.ok()) {
+    Keep(batch);
+  }
   const bool lazy = awaited == Durability::kAsync || (awaited == Durability::kProcess && logged);
   const bool wake = (writer_sleep_ == Sleep::kAsleep && lazy && !open_.empty()) ||
                     (writer_sleep_ != Sleep::kAwake && Hurried());
@@ -207,10 +210,13 @@ Status Journal::WriteInFlight(Flight flight) {
   }
   const auto took =
       options_.metrics == nullptr ? SteadyClock::duration() : SteadyClock::now() - begun;
-  in_flight_.Clear();
   WaitQueue::Woken woken;
   {
     const MutexLock lock(mu_);
+    if (!status.ok()) {
+      Keep(batch);
+    }
+    in_flight_.Clear();
     woken = EndWrite(status, flight);
     status = failed_;
   }
@@ -247,6 +253,7 @@ WaitQueue::Woken Journal::EndWrite(const Status& status, const Flight& flight) {
       failed_ = ended ? status : Status::NotDurable(status.message());
     }
     recovers_ = recovers_ && !ended;
+    Keep(open_.Close());
     open_.Clear();
     writer_sleep_ = Sleep::kAwake;
     writer_cv_.NotifyOne();  // It runs the recovery.
@@ -333,6 +340,13 @@ Status Journal::WriteImage(storage::MutationBatch* image) {
   {
     const MutexLock lock(mu_);
     WQ_CHECK(imaging_, "an image that was not begun");
+    for (const auto& [key, value] : kept_) {
+      if (value.has_value()) {
+        image->Put(storage::Family::kSources, key, *value);
+      } else {
+        image->Erase(storage::Family::kSources, key);
+      }
+    }
     image->Append(open_.Close());
     open_.Clear();
     flight = NextFlight();
@@ -347,6 +361,7 @@ Status Journal::WriteImage(storage::MutationBatch* image) {
     imaging_ = false;
     if (status.ok()) {
       failed_ = Status::Ok();
+      kept_.clear();
     }
     woken = EndWrite(status, flight);
   }
@@ -407,12 +422,81 @@ Status Journal::WriteOut() {
   }
 }
 
+// --- Rows of sources ---
+
+void Journal::Keep(const storage::MutationBatch& batch) {
+  batch.ForEach([this](const storage::Mutation& mutation) WQ_UNCHECKED {
+    if (mutation.family == storage::Family::kSources && !WQ_MUTANT(forget_rows_of_a_failure)) {
+      kept_.insert_or_assign(
+          std::string(mutation.key),
+          mutation.is_put ? std::optional<std::string>(mutation.value) : std::nullopt);
+    }
+  });
+}
+
+// What the storage has, and over it what a failed journal keeps.
+class Journal::Rows final : public storage::Reader {
+ public:
+  explicit Rows(Journal* journal) : journal_(journal) {}
+
+  Status Get(storage::Family family, std::string_view key, std::string* value) const override {
+    const Status written = journal_->WriteOut();
+    if (!written.ok()) {
+      const MutexLock lock(journal_->mu_);
+      if (const auto it = journal_->kept_.find(std::string(key)); it != journal_->kept_.end()) {
+        *value = it->second.value_or("");
+        return it->second.has_value() ? Status::Ok() : Status::NotFound("the row was erased");
+      }
+    }
+    const std::shared_lock<std::shared_mutex> lock(journal_->reads_mu_);
+    return journal_->readable_ ? journal_->storage_->Get(family, key, value) : Unreadable(written);
+  }
+  Status Scan(storage::Family family, std::string_view begin, std::string_view end,
+              const Visitor& visit) const override {
+    if (Status s = journal_->WriteOut(); !s.ok()) {
+      return s;
+    }
+    const std::shared_lock<std::shared_mutex> lock(journal_->reads_mu_);
+    return journal_->readable_ ? journal_->storage_->Scan(family, begin, end, visit)
+                               : Unreadable({});
+  }
+
+ private:
+  static Status Unreadable(const Status& written) {
+    return written.ok() ? Status::NotDurable("the store cannot be read now") : written;
+  }
+  Journal* const journal_;
+};
+
+Status Journal::ReadObject(storage::QueueId queue, storage::SourceId source,
+                           std::string_view object, std::string* value_buffer,
+                           storage::ObjectRecord* record) {
+  return storage::GetObject(Rows(this), queue, source, object, value_buffer, record);
+}
+
+Status Journal::ScanObjects(storage::QueueId queue, storage::SourceId source,
+                            std::string_view after,
+                            const std::function<bool(const storage::ObjectRecord&)>& visit) {
+  return storage::ScanObjects(Rows(this), queue, source, after, visit);
+}
+
+Status Journal::Reopen() {
+  const std::unique_lock<std::shared_mutex> lock(reads_mu_);
+  Status status = storage_->Reopen();
+  readable_ = status.ok();
+  return status;
+}
+
 Status Journal::Health() const {
   const MutexLock lock(mu_);
   return failed_;
 }
 
 Status Journal::Stop() {
+  {
+    const std::unique_lock<std::shared_mutex> lock(reads_mu_);
+    readable_ = false;
+  }
   {
     const MutexLock lock(mu_);
     stopping_ = true;
@@ -426,6 +510,7 @@ Status Journal::Stop() {
 
 void Journal::FreeMemory() {
   const MutexLock lock(mu_);
+  kept_ = {};
   open_.FreeMemory();
   if (!writing_) {  // A call that is still under way may sync.
     in_flight_.FreeMemory();

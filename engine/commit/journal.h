@@ -29,7 +29,8 @@
 // Failures: the outcome of a failed write on disk is unknown. From then on every Wait for a later
 // position returns NotDurable, and appended batches are dropped, so that the disk keeps a prefix.
 // That ends when FailureRecovery (failure_recovery.h) has made an image of all memory and
-// WriteImage has put it on the disk.
+// WriteImage has put it on the disk. Memory has no image of the rows of sources: their mutations
+// from the failed write on are kept, the last one of each row, and written behind the image.
 //
 // Thread-safe. Its lock is the last one that is taken, and is never held during I/O: so Append does
 // not block on the disk.
@@ -40,12 +41,18 @@
 #include <chrono>
 #include <cstddef>
 #include <functional>
+#include <optional>
+#include <shared_mutex>
+#include <string>
+#include <string_view>
 #include <thread>
 
+#include "absl/container/flat_hash_map.h"
 #include "base/mutex.h"
 #include "engine/commit/open_batch.h"
 #include "engine/commit/wait_queue.h"
 #include "engine/order/position.h"
+#include "storage/records.h"
 #include "storage/storage.h"
 #include "wq/options.h"
 #include "wq/status.h"
@@ -93,12 +100,26 @@ class Journal {
   // read there.
   Status WriteOut();
 
+  // Read the rows of sources. No thread reads them during Reopen.
+  // The row as it was last appended before the call, also while the journal is failed.
+  //   NotFound    there is no such row.
+  //   NotDurable  the journal is failed, and the row cannot be read now.
+  // Blocks: for a write and a read.
+  Status ReadObject(storage::QueueId queue, storage::SourceId source, std::string_view object,
+                    std::string* value_buffer, storage::ObjectRecord* record);
+  // Visits those behind `after` as they were appended before the call. NotDurable: the journal is
+  // failed. Blocks: for a write, and for the scan.
+  Status ScanObjects(storage::QueueId queue, storage::SourceId source, std::string_view after,
+                     const std::function<bool(const storage::ObjectRecord&)>& visit);
+
   // Ok, or the failure since which nothing is durable: NotDurable; NotOwner: the storage was cut
   // off, which is final.
   Status Health() const;
 
   // --- Recovery. REQUIRES: a write has failed; called from Options::recover only. ---
 
+  // Storage::Reopen.
+  Status Reopen();
   // From now on what is appended is kept, to be written behind an image. Calls still return
   // NotDurable, but wait while more than max_batch_bytes are open.
   void BeginImage();
@@ -166,6 +187,9 @@ class Journal {
     return open_.bytes() > options_.max_batch_bytes / 8 ||
            (log_ != nullptr && log_->Used() > log_->capacity() / 2);
   }
+  class Rows;
+  // Keeps the mutations of sources in the batch.
+  void Keep(const storage::MutationBatch& batch) WQ_REQUIRES(mu_);
   Status WaitSlow(Position position, Durability durability) WQ_EXCLUDES(mu_);
   bool YieldToOthers(Position position, Reached wanted) WQ_EXCLUDES(mu_);
   Position End(Reached reached) const WQ_REQUIRES(mu_) {
@@ -209,6 +233,11 @@ class Journal {
   Status failed_ WQ_GUARDED_BY(mu_);         // The failure since which nothing is durable.
   bool imaging_ WQ_GUARDED_BY(mu_) = false;  // From BeginImage to its end. Implies failed_.
   bool recovers_ WQ_GUARDED_BY(mu_);         // Options::recover is to be called after a failure.
+  // Of a failed journal: the rows of sources that were changed since. nullopt: erased.
+  absl::flat_hash_map<std::string, std::optional<std::string>> kept_ WQ_GUARDED_BY(mu_);
+
+  std::shared_mutex reads_mu_;  // Held by readers of rows; alone by Reopen. Before mu_.
+  bool readable_ = true;        // Under reads_mu_.
 
   std::thread writer_;  // Last: it uses all of the above.
 };

@@ -300,7 +300,7 @@ Status Store::Impl::Opened::CheckReadable() const {
 Status Store::Impl::Opened::Reopen() {
   // Waits for an OpenQueue that reads the storage. Later ones are refused as long as it is failed.
   { const MutexLock lock(mu); }
-  return storage->Reopen();
+  return journal->Reopen();
 }
 
 Status Store::Impl::Opened::AppendDifference(storage::MutationBatch* batch) {
