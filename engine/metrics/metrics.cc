@@ -66,6 +66,10 @@ constexpr Metric kLimiterDelay =
 constexpr Metric kOldest = LargestOf("wq_oldest_pending_age_seconds",
                                      "How many seconds ago the key that waits longest was added");
 
+constexpr Metric kSourceObjects = GaugeOf("wq_source_objects", "Objects of a source");
+constexpr Metric kSourceObservations =
+    CounterOf("wq_source_observations_total", "Observations of objects of a source, by outcome");
+
 constexpr Metric kCommitDuration =
     HistogramOf("wq_commit_duration_seconds",
                 "How long in seconds a write or a sync of the store takes", kCommitBounds);
@@ -189,6 +193,22 @@ void QueueMetrics::Emit(const QueueReading& reading, const MetricSink& sink) {
   sink(kStuck, name_, static_cast<double>(reading.counts.stuck));
   sink(kHeldBack, name_, static_cast<double>(reading.counts.held_back));
   sink(kOldest, name_, Seconds(reading.oldest_us));
+  for (const SourceInfo& source : reading.sources) {
+    EmitSource(source, sink);
+  }
+}
+
+void QueueMetrics::EmitSource(const SourceInfo& source, const MetricSink& sink) const {
+  MetricLabels labels = name_;
+  labels.emplace_back("source", source.name);
+  sink(kSourceObjects, labels, static_cast<double>(source.objects));
+  std::string& outcome = labels.emplace_back("outcome", "").second;
+  for (const auto& [name, count] :
+       {std::pair("unchanged", source.unchanged), std::pair("changed", source.changed),
+        std::pair("deleted", source.deleted)}) {
+    outcome = name;
+    sink(kSourceObservations, labels, static_cast<double>(count));
+  }
 }
 
 void QueueMetrics::EmitDepth(const QueueCounts& counts, const MetricSink& sink) {

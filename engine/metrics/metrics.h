@@ -14,12 +14,14 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "base/mutex.h"
 #include "wq/metrics.h"
 #include "wq/options.h"
 #include "wq/queue.h"
+#include "wq/source.h"
 
 namespace wq {
 
@@ -66,6 +68,7 @@ struct QueueReading {
   int64_t unfinished_us = 0;
   int64_t longest_us = 0;
   int64_t oldest_us = 0;  // 0: nothing is queued.
+  std::vector<SourceInfo> sources = {};
 };
 
 class QueueMetrics {
@@ -90,6 +93,7 @@ class QueueMetrics {
 
  private:
   void Emit(const QueueReading& reading, const MetricSink& sink) WQ_EXCLUDES(mu_);
+  void EmitSource(const SourceInfo& source, const MetricSink& sink) const;
   void EmitDepth(const QueueCounts& counts, const MetricSink& sink) WQ_EXCLUDES(mu_);
 
   const std::shared_ptr<MetricsProvider> provider_;

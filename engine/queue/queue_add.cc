@@ -21,25 +21,6 @@ constexpr size_t kBatchStepBytes = size_t{256} << 10;
 // How many keys ahead of the one that is being added the cache lines of keys are fetched.
 constexpr size_t kAddsAhead = 16;
 
-// Counts the Adds of a call that find the queue full; reported when the call has left the lock.
-class FullCount {
- public:
-  explicit FullCount(QueueMetrics* metrics) : metrics_(metrics) {}
-  ~FullCount() {
-    if (adds_ > 0 && metrics_ != nullptr) {
-      metrics_->CountFull(adds_);
-    }
-  }
-  FullCount(const FullCount&) = delete;
-  FullCount& operator=(const FullCount&) = delete;
-
-  void Count(uint64_t adds = 1) { adds_ += adds; }
-
- private:
-  QueueMetrics* const metrics_;
-  uint64_t adds_ = 0;
-};
-
 void Count(AddOutcome outcome, BatchResult* result) {
   switch (outcome) {
     case AddOutcome::kAdded:
@@ -90,7 +71,8 @@ Status Queue::Add(std::string_view key, const AddOptions& options, AddOutcome* o
     }
     if (!impl_->HasRoom(key, options)) {
       full.Count();
-      if (Status s = impl_->AwaitRoom(key, options, Impl::RoomDeadline(options)); !s.ok()) {
+      if (Status s = impl_->AwaitRoom(impl_->RoomFor(key, options), Impl::RoomDeadline(options));
+          !s.ok()) {
         return s;
       }
       now = impl_->TimeOfAdd(options);  // Not that of the call: it may have waited for long.
@@ -114,12 +96,12 @@ QueueState::Added Queue::Impl::AddOne(const HashedKey& key, const AddOptions& ad
 
 // --- In a full queue ---
 
-Status Queue::Impl::AwaitRoom(std::string_view key, const AddOptions& add,
+Status Queue::Impl::AwaitRoom(const std::function<bool(bool waited)>& has_room,
                               GetterQueue::Deadline deadline) {
   state->CountFull();
   const bool waits = options.when_full == WhenFull::kWait;
   bool waited = false;
-  for (bool in_time = waits; !HasRoom(key, add, waited); waited = true) {
+  for (bool in_time = waits; !has_room(waited); waited = true) {
     if (!in_time) {
       return Status::Full("queue '" + name + "' is full: " + std::to_string(state->pending()) +
                           " keys are pending, the bound is " + std::to_string(options.max_pending));
@@ -196,7 +178,7 @@ Status Queue::Impl::AddKeys(Batch* call, Time now) {
         return {};  // What is added already must not wait for the room of another key.
       }
       ++call->full;
-      Status s = AwaitRoom(call->keys[i], call->options, call->room_deadline);
+      Status s = AwaitRoom(RoomFor(call->keys[i], call->options), call->room_deadline);
       if (s.code() == StatusCode::kFull) {
         call->result->refused.emplace_back(i, std::move(s));
         continue;

@@ -63,6 +63,10 @@ Status Queue::Impl::Change(RefusedAfter refused_after, const Transition& transit
   return EndCall(std::move(effects), durability.value_or(options.durability));
 }
 
+Status Queue::Impl::ChangeSources(const std::function<Status(QueueState&)>& transition) {
+  return Change(RefusedAfter::kClose, transition);
+}
+
 // --- Keys ---
 
 Status Queue::Impl::ChangeKey(KeyChange change, std::string_view key,

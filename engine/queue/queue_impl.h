@@ -11,7 +11,8 @@
 // of user code except the clock's readings.
 //
 // The definitions are in the file of their purpose: queue_add.cc, queue_hand_out.cc,
-// queue_change.cc, queue_read.cc, queue_list.cc, queue_shut_down.cc; the rest is in queue_impl.cc.
+// queue_change.cc, queue_sources.cc, queue_read.cc, queue_list.cc, queue_shut_down.cc; the rest is
+// in queue_impl.cc.
 #pragma once
 
 #include <cstdint>
@@ -42,6 +43,25 @@
 #include "wq/queue.h"
 
 namespace wq {
+
+// Counts the Adds of a call that find the queue full; reported when the call has left the lock.
+class FullCount {
+ public:
+  explicit FullCount(QueueMetrics* metrics) : metrics_(metrics) {}
+  ~FullCount() {
+    if (adds_ > 0 && metrics_ != nullptr) {
+      metrics_->CountFull(adds_);
+    }
+  }
+  FullCount(const FullCount&) = delete;
+  FullCount& operator=(const FullCount&) = delete;
+
+  void Count(uint64_t adds = 1) { adds_ += adds; }
+
+ private:
+  QueueMetrics* const metrics_;
+  uint64_t adds_ = 0;
+};
 
 struct Queue::Impl final : Timer::Target, HistoryRecorder::Source {
   // `journal` is nullptr for a queue in memory only. All pointers are borrowed.
@@ -161,7 +181,8 @@ struct Queue::Impl final : Timer::Target, HistoryRecorder::Source {
             .group = group,
             .reason = add.reason,
             .trace_parent = add.trace_parent,
-            .delay_mode = add.delay_mode};
+            .delay_mode = add.delay_mode,
+            .if_absent = add.if_absent};
   }
   // Fetches the cache lines that a lookup of `key` reads. Without the lock, so that the fetch and
   // the wait for the lock overlap.
@@ -182,13 +203,23 @@ struct Queue::Impl final : Timer::Target, HistoryRecorder::Source {
   // others find none as long as there are some that wait, so that they do not overtake them.
   bool HasRoom(std::string_view key, const AddOptions& add, bool waited = false) const
       WQ_REQUIRES(mu) {
-    return options.max_pending == 0 ||
-           (state->pending() < options.max_pending && (waited || !adders.busy())) ||
-           DebounceOf(add).quiet.count() > 0 || !state->WouldBePending(key);
+    return Fits(1, waited) || DebounceOf(add).quiet.count() > 0 || LeavesAlone(key, add) ||
+           !state->WouldBePending(key);
+  }
+  // Whether there is room for so many keys.
+  bool Fits(size_t keys, bool waited) const WQ_REQUIRES(mu) {
+    return options.max_pending == 0 || keys == 0 ||
+           (state->pending() + keys <= options.max_pending && (waited || !adders.busy()));
+  }
+  bool LeavesAlone(std::string_view key, const AddOptions& add) const WQ_REQUIRES(mu) {
+    return add.if_absent && state->Find(key) != nullptr;
+  }
+  auto RoomFor(std::string_view key, const AddOptions& add) const {
+    return [this, key, &add](bool waited) WQ_UNCHECKED { return HasRoom(key, add, waited); };
   }
   // Does what QueueOptions::when_full says, for an Add without room: waits until `deadline`, or
   // refuses it. Full, ShuttingDown: the Add is refused. REQUIRES: the batch is empty if it waits.
-  Status AwaitRoom(std::string_view key, const AddOptions& add, GetterQueue::Deadline deadline)
+  Status AwaitRoom(const std::function<bool(bool waited)>& has_room, GetterQueue::Deadline deadline)
       WQ_REQUIRES(mu);
   static GetterQueue::Deadline RoomDeadline(const AddOptions& add) {
     return add.wait_for_room.has_value() ? After(*add.wait_for_room) : std::nullopt;
@@ -237,6 +268,20 @@ struct Queue::Impl final : Timer::Target, HistoryRecorder::Source {
   // See queue_calls.h. `dead`: its worker died, and no failure is counted.
   Status PutBackDead(std::string_view key, bool* failed) WQ_EXCLUDES(mu);
   Status PutBack(std::string_view key, bool dead) WQ_EXCLUDES(mu);
+
+  // --- Sources (queue_sources.cc) ---
+
+  struct ObserveCall;
+  Status Observe(ObserveCall* call) WQ_EXCLUDES(mu);
+  Status ObserveStep(ObserveCall* call, Time now, Effects* effects,
+                     std::optional<storage::SourceId>* row_of) WQ_REQUIRES(mu);
+  Position AddObserved(const ObserveCall& call, Time now) WQ_REQUIRES(mu);
+  void PrepareKeys(ObserveCall* call) const WQ_EXCLUDES(mu);
+  Status ReadRow(storage::SourceId source, ObserveCall* call) const WQ_EXCLUDES(mu);
+  size_t NewlyPending(const ObserveCall& call) const WQ_REQUIRES(mu);
+  std::vector<SourceInfo> ReadSources() const WQ_REQUIRES(mu);
+  // As Change, until Close.
+  Status ChangeSources(const std::function<Status(QueueState&)>& transition) WQ_EXCLUDES(mu);
 
   // --- Handing out (queue_hand_out.cc) ---
 

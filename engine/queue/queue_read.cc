@@ -160,7 +160,8 @@ QueueReading Queue::Impl::ReadGauges() const {
     const MutexLock lock(mu);
     reading = {.counts = state->Counts(),
                .unfinished_us = times.SumUs(now.steady_us),
-               .longest_us = times.LongestUs(now.steady_us)};
+               .longest_us = times.LongestUs(now.steady_us),
+               .sources = ReadSources()};
     more = lanes.Read(*state);
   }
   if (more) {

@@ -43,11 +43,21 @@ void QueueState::MakeOrders() {
 QueueState::Added QueueState::Add(const HashedKey& key, const Wanted& wanted,
                                   int64_t wall_us) noexcept {
   Item* item = items_.FindOrInsert(key);
-  if (HoldsAdd(*item)) {
-    return {AddOutcome::kHeld, 0};
+  if (Added added; LeavesAlone(*item, wanted, &added)) {
+    return added;
   }
   SettleGroup(item, wanted.group);
   return AddItem(item, wanted, wall_us);
+}
+
+bool QueueState::LeavesAlone(const Item& item, const Wanted& wanted, Added* added) {
+  if (wanted.if_absent && !item.idle()) {
+    const Position delayed = item.delay != nullptr ? item.delay->position : 0;
+    *added = RecordAdd(item.key(), {AddOutcome::kDeduplicated, std::max(item.position, delayed)});
+    return true;
+  }
+  *added = {AddOutcome::kHeld, 0};
+  return HoldsAdd(item);
 }
 
 QueueState::Added QueueState::AddItem(Item* item, const Wanted& wanted, int64_t wall_us,

@@ -82,6 +82,7 @@ class QueueState {
     std::string_view reason = {};
     std::string_view trace_parent = {};
     DelayMode delay_mode = DelayMode::kEarliest;
+    bool if_absent = false;  // A key of which anything is known is left alone.
 
     bool explains() const { return !reason.empty() || !trace_parent.empty(); }
   };
@@ -378,6 +379,8 @@ class QueueState {
     held_adds_ += Holds(item) ? 1 : 0;
     return Holds(item);
   }
+  // Whether the Add leaves the item alone; sets *added then.
+  bool LeavesAlone(const Item& item, const Wanted& wanted, Added* added);
   void EndQuarantine(Item* item);
   void ReleaseItem(Item* item);
   FailureEntry* Failures(Item* item);

@@ -31,8 +31,8 @@ QueueState::Added QueueState::AddAfter(std::string_view key, int64_t delay_us, c
     return Add(key, wanted, now.wall_us);
   }
   Item* item = items_.FindOrInsert(key);
-  if (HoldsAdd(*item)) {
-    return {AddOutcome::kHeld, 0};
+  if (Added left; LeavesAlone(*item, wanted, &left)) {
+    return left;
   }
   SettleGroup(item, wanted.group);
   const bool merged = MergesDelay(*item, wanted);
@@ -48,11 +48,11 @@ QueueState::Added QueueState::AddAfter(std::string_view key, int64_t delay_us, c
 QueueState::Added QueueState::AddDebounced(std::string_view key, const Debounce& debounce,
                                            const Wanted& wanted, Time now) noexcept {
   Item* item = items_.FindOrInsert(key);
-  if (item->dirty()) {
+  if (item->dirty() && !wanted.if_absent) {
     return AddItem(item, wanted, now.wall_us);
   }
-  if (HoldsAdd(*item)) {
-    return {AddOutcome::kHeld, 0};
+  if (Added left; LeavesAlone(*item, wanted, &left)) {
+    return left;
   }
   SettleGroup(item, wanted.group);
   const bool waits = item->delayed();

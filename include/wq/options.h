@@ -428,6 +428,11 @@ struct AddOptions {
   // Why the key needs work, and the trace context of that: see Cause. Default: empty, none.
   std::string_view reason = {};
   std::string_view trace_parent = {};
+
+  // Of all but AddRateLimited: a key that is dirty, held, delayed, failing or quarantined is left
+  // as it is, and the outcome is kDeduplicated. For who lists all keys without knowing which have
+  // changed; with versions, see source.h. Default: off.
+  bool if_absent = false;
 };
 
 }  // namespace wq

@@ -150,6 +150,8 @@ struct KeyInfo {
 using KeyVisitor = std::function<bool(const KeyInfo&)>;
 
 class ReadyListener;
+class Source;
+struct SourceInfo;
 class Worker;
 
 class Queue {
@@ -311,6 +313,16 @@ class Queue {
   // Deletes the cursor. NotFound: it does not exist.
   Status EraseCursor(std::string_view name);
   std::map<std::string, std::string> Cursors() const;
+
+  // --- Sources (source.h) ---
+
+  // Returns a handle of the source, which is made if there is none. A name is as that of a cursor.
+  // InvalidArgument: a bad name; kMaxSources is exceeded; the store is in memory only.
+  Status OpenSource(std::string_view name, Source* source);
+  // Removes the source and all that it remembers; its keys stay. NotFound: there is none. Blocks:
+  // for erasing its objects; what a crash leaves of them is erased when the queue is opened.
+  Status RemoveSource(std::string_view name);
+  std::vector<SourceInfo> Sources() const;  // By name.
 
   // --- Pausing ---
 

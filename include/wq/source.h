@@ -1,7 +1,40 @@
-// The bounds of a queue's sources, which remember of each object what they have seen.
+// Source: what feeds a queue with objects, and remembers in the store which state of each it has
+// fed: so that a restarted controller, whose watch lists all objects anew, reconciles only what has
+// changed or was deleted meanwhile.
+//
+//   wq::Source pods;
+//   std::unique_ptr<wq::SourceList> list;
+//   wq::Status s = queue->OpenSource("pods", &pods);
+//   if (s.ok()) s = pods.BeginList({.scope = "ns=web", .fingerprint = kBuildId}, &list);
+//   for (const Pod& pod : cluster.List())                       // Unchanged ones move nothing.
+//     s = list->Observe({.object = pod.name, .version = pod.version, .keys = pod.keys});
+//   if (s.ok()) s = list->End();                                // The rest was deleted.
+//   for (const Event& e : cluster.Watch())
+//     s = e.deleted ? pods.ObserveDeleted(e.name, e.keys) : pods.Observe({…});
+//
+// For each object of a source the store keeps a row: the version last seen, the keys that it
+// added, and a tombstone. An observation adds its keys and writes the row in one atomic step, so a
+// row never says that a change was seen whose Adds are lost. docs/sources.md has the table of what
+// an observation does.
+//
+// Threading: thread-safe; a SourceList is thread-compatible, and one of several threads. The order
+// of two observations of one object is that of the calls. Lifetime: within the queue's.
+// A crash: what survives is a prefix of the calls; a list that has not ended is begun anew. At
+// worst an object is reconciled once more. So an observation that returned NotDurable, which may
+// not have been made, is repeated once the store is well again.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "wq/options.h"
+#include "wq/queue.h"
+#include "wq/status.h"
 
 namespace wq {
 
@@ -12,5 +45,111 @@ inline constexpr size_t kMaxTombstoneBytes = 4096;
 inline constexpr size_t kMaxObjectKeys = 1000;
 inline constexpr size_t kMaxObjectKeysBytes = size_t{64} << 10;  // Of all its keys.
 inline constexpr size_t kMaxSources = 1000;                      // Of a queue.
+
+struct Observation {
+  std::string_view object;  // Any bytes, at least one: "namespace/name".
+  // Any bytes that differ when the object does, such as its uid and resourceVersion. Default:
+  // empty, the object counts as changed.
+  std::string_view version = {};
+  // The keys to reconcile, such as that of its owner. Those of the observation before that are not
+  // among them are added, too, once.
+  std::span<const std::string_view> keys = {};
+  // What the caller needs to know of the object once it is deleted: see DeletedObject.
+  std::string_view tombstone = {};
+  // The caller does not want this change reconciled: its version is recorded, and nothing is added.
+  // Without `keys` those of the row stay, and so does its tombstone unless one is given; that costs
+  // a read of the row. Default: off.
+  bool filtered = false;
+};
+
+struct ObserveResult {
+  bool changed = false;  // Otherwise the source has seen this version already.
+  size_t added = 0;      // Of the keys, by AddOutcome.
+  size_t deduplicated = 0;
+  size_t held = 0;
+};
+
+struct ListOptions {
+  // What the list covers: cluster, kind, namespaces, selector. A row of another scope counts as
+  // changed, and is no deletion if its object is not listed. Any bytes. Default: empty.
+  std::string_view scope = {};
+  // What the caller's code is. A row of another fingerprint counts as changed: so a new fingerprint
+  // asks for a full pass. Any bytes. Default: empty.
+  std::string_view fingerprint = {};
+};
+
+struct SourceInfo {
+  std::string name = {};
+  size_t objects = 0;
+  uint64_t unchanged = 0;  // Observations since the queue was opened,
+  uint64_t changed = 0;    // filtered ones too,
+  uint64_t deleted = 0;    // and deletions.
+};
+
+// A row whose object is gone.
+struct DeletedObject {
+  std::string object;
+  std::string version;
+  std::vector<std::string> keys;
+  std::string tombstone;
+};
+
+class SourceList {
+ public:
+  ~SourceList();  // Without End: nothing is taken for deleted.
+  SourceList(const SourceList&) = delete;
+  SourceList& operator=(const SourceList&) = delete;
+
+  // Each call returns InvalidArgument once the list has ended, or a later BeginList of the source
+  // has superseded it.
+
+  // As Source::Observe, of an object that is there. Of one that is unchanged, nothing moves,
+  // whatever state its keys are in.
+  Status Observe(const Observation& observation, const AddOptions& options = {},
+                 ObserveResult* result = nullptr);
+  // Returns the next object of this scope that was neither listed nor observed since BeginList. The
+  // caller may map it to more keys than the row has, and pass them to ObserveDeleted; End does the
+  // rest. NotFound: there is no other. Blocks: for reading rows.
+  Status NextDeleted(DeletedObject* deleted);
+  // Ends the list: of what NextDeleted would return still, the keys are added, and the rows erased.
+  // Rows of another scope are erased. After an error the list goes on, and End may be repeated.
+  // Blocks: for reading rows.
+  Status End(const AddOptions& options = {});
+
+ private:
+  friend class Source;
+  struct Impl;
+  explicit SourceList(std::unique_ptr<Impl> rep);
+  std::unique_ptr<Impl> impl_;
+};
+
+// A handle: cheap to copy.
+class Source {
+ public:
+  Source() = default;  // For OpenSource only.
+
+  // Records that the object is as the observation says, and adds its keys, unless it is unchanged:
+  // its version is not empty and is that of its row, and so are its keys, and the source's
+  // fingerprint and scope.
+  //   InvalidArgument  a bound is exceeded, or a key or the options are refused.
+  //   Full             the queue has no room for all of the keys.
+  //   NotFound         the source was removed.
+  // After any of these no key was added, and the row is as before. NotDurable: see above.
+  // Blocks: as Queue::Add; and if the keys are others than those of the row, for reading it.
+  Status Observe(const Observation& observation, const AddOptions& options = {},
+                 ObserveResult* result = nullptr);
+  // Adds these keys and those of the row, and erases the row. Errors as Observe.
+  Status ObserveDeleted(std::string_view object, std::span<const std::string_view> keys = {},
+                        const AddOptions& options = {}, ObserveResult* result = nullptr);
+  // Begins a list of all objects. A source has one list at a time: the one before is superseded.
+  // Observations from now on have this scope and fingerprint.
+  Status BeginList(const ListOptions& options, std::unique_ptr<SourceList>* list);
+
+ private:
+  friend class Queue;
+  friend class SourceList;
+  Queue::Impl* queue_ = nullptr;
+  std::string name_;
+};
 
 }  // namespace wq
