@@ -21,7 +21,7 @@ parts=(
   'replication_tests SimulationTest* WQ_SEED=1 WQ_SIM_SCHEDULES=4000'
   'model_tests *ModelTest* WQ_SEED=1 WQ_MODEL_CALLS=100000'
   'model_tests *FailedStore* WQ_SEED=1 WQ_FAILED_STORE_CALLS=2000'
-  'engine_tests Queue*:*Scenario*:Limits*:Restore*:Journal*:OpenBatch*:FailedStore*:Shard*:Tokens*:LeaseKeeper*:HandOut*:Resync*'
+  'engine_tests Queue*:*Scenario*:Limits*:Restore*:Journal*:OpenBatch*:FailedStore*:Shard*:Tokens*:LeaseKeeper*:HandOut*:Resync*:Sources*:World*'
   'crash_tests *Kill* WQ_SEED=2 WQ_KILL_ROUNDS=30'
   'power_tests PowerCutTest.WhatWasSyncedSurvives WQ_SEED=3 WQ_POWER_CUTS=200'
   'corruption_tests *Flipped* WQ_SEED=1 WQ_CORRUPTION_CASES=300'

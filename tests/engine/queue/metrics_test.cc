@@ -296,6 +296,23 @@ TEST_F(MetricsTest, EveryAddThatAQuarantineHoldsIsCounted) {
   EXPECT_EQ(provider_->Count("wq_held_adds_total{name=q}"), 6u);
 }
 
+TEST_F(MetricsTest, ObjectsOfASource) {
+  OpenMeasured(queue_options_);
+  Source source;
+  ASSERT_TRUE(queue_->OpenSource("pods", &source).ok());
+  for (const char* version : {"1", "1", "2"}) {
+    ASSERT_TRUE(source.Observe({.object = "a", .version = version}).ok());
+  }
+  const std::string labels = "{name=q,source=pods";
+  EXPECT_EQ(Gauge("wq_source_objects" + labels + "}"), 1);
+  ASSERT_TRUE(source.ObserveDeleted("a").ok());
+  EXPECT_EQ(Gauge("wq_source_objects" + labels + "}"), 0);
+  const std::string counter = "wq_source_observations_total" + labels + ",outcome=";
+  EXPECT_EQ(Gauge(counter + "unchanged}"), 1);
+  EXPECT_EQ(Gauge(counter + "changed}"), 2);
+  EXPECT_EQ(Gauge(counter + "deleted}"), 1);
+}
+
 TEST_F(MetricsTest, OldestPendingAgeSeesAKeyThatADeathPutBehind) {
   const auto age = [this] { return Gauge("wq_oldest_pending_age_seconds{name=q}"); };
   bool failed = false;

@@ -1,0 +1,528 @@
+// Sources: which observation adds what, over restarts, failures and lists.
+
+#include <map>
+#include <memory>
+#include <random>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include <gmock/gmock.h>
+
+#include "storage/record_keys.h"
+#include "tests/engine/queue/queue_fixture.h"
+#include "tests/support/environment.h"
+#include "tests/support/wait.h"
+#include "wq/source.h"
+
+namespace wq {
+namespace {
+
+using std::chrono::hours;
+using ::testing::HasSubstr;
+using Keys = std::vector<std::string_view>;
+
+class SourcesTest : public QueueTest {
+ protected:
+  SourcesTest() { OpenSource(); }
+  void OpenSource() { ASSERT_TRUE(queue_->OpenSource("pods", &pods_).ok()); }
+  void Restart() {
+    CloseAndOpen();
+    OpenSource();
+  }
+  // As a kill does: without another write.
+  void Crash() {
+    FailWrites();
+    store_.reset();
+    DiskIsBack();
+    Open();
+    OpenSource();
+  }
+  void DiskIsBack() {
+    const MutexLock lock(disk_->mu);
+    disk_->state.fail_after = UINT64_MAX;
+  }
+
+  // What the call has done: "unchanged", "changed +added =deduplicated", or the name of the status.
+  static std::string Text(const Status& status, const ObserveResult& result) {
+    if (!status.ok()) {
+      return std::string(StatusCodeName(status.code()));
+    }
+    std::string text = result.changed ? "changed" : "unchanged";
+    text += result.added > 0 ? " +" + std::to_string(result.added) : "";
+    return text + (result.deduplicated > 0 ? " =" + std::to_string(result.deduplicated) : "");
+  }
+  template <typename To>
+  std::string ObserveBy(To* to, const Observation& observation, const AddOptions& options = {}) {
+    ObserveResult result;
+    const Status s = to->Observe(observation, options, &result);
+    return Text(s, result);
+  }
+  // Of an object that maps to itself.
+  std::string Observe(std::string_view object, std::string_view version) {
+    return Observe(object, version, {object});
+  }
+  std::string Observe(std::string_view object, std::string_view version, const Keys& keys) {
+    return ObserveBy(&pods_, {.object = object, .version = version, .keys = keys});
+  }
+  std::string List(std::string_view object, std::string_view version) {
+    const std::string_view keys[] = {object};
+    return ObserveBy(list_.get(), {.object = object, .version = version, .keys = keys});
+  }
+  void BeginList(const ListOptions& options = {}) {
+    ASSERT_TRUE(pods_.BeginList(options, &list_).ok());
+  }
+  std::string ObserveDeleted(std::string_view object, const Keys& keys = {}) {
+    ObserveResult result;
+    const Status s = pods_.ObserveDeleted(object, keys, {}, &result);
+    return Text(s, result);
+  }
+  std::string NextDeleted() {
+    DeletedObject deleted;
+    const Status s = list_->NextDeleted(&deleted);
+    if (!s.ok()) {
+      return std::string(StatusCodeName(s.code()));
+    }
+    std::string text = deleted.object + " " + deleted.version + " " + deleted.tombstone;
+    for (const std::string& key : deleted.keys) {
+      text += " " + key;
+    }
+    return text;
+  }
+  // Each key with its states, sorted.
+  std::string State() {
+    std::map<std::string, std::string> keys;
+    EXPECT_TRUE(queue_
+                    ->Scan([&keys](const KeyInfo& info) {
+                      std::string& text = keys[std::string(info.key)];
+                      text += info.queued ? "q" : "";
+                      text += info.processing ? "p" : "";
+                      text += info.added_again ? "+" : "";
+                      text += info.delayed ? "d" : "";
+                      text += info.failing ? "f" : "";
+                      text += info.quarantined ? "x" : "";
+                      return true;
+                    })
+                    .ok());
+    std::string text;
+    for (const auto& [key, states] : keys) {
+      text.append(text.empty() ? "" : " ").append(key).append(":").append(states);
+    }
+    return text;
+  }
+  void Work(int keys = 100) {  // Of what is queued.
+    for (std::string key; keys > 0 && (key = Get()) != "TimedOut"; --keys) {
+      ASSERT_TRUE(queue_->Done(key).ok());
+    }
+  }
+
+  Source pods_;
+  std::unique_ptr<SourceList> list_;
+};
+
+// The table of docs/sources.md.
+TEST_F(SourcesTest, WhatAnObservationDoesInEachStateOfTheKey) {
+  const std::pair<const char*, std::function<void()>> states[] = {
+      {"", [] {}},
+      {"a:q", [this] { Add("a"); }},
+      {"a:p", [this] { Add("a"), Get(); }},
+      {"a:d", [this] { ASSERT_TRUE(queue_->AddAfter("a", hours(1)).ok()); }},
+      {"a:df", [this] { ASSERT_TRUE(queue_->AddRateLimited("a", "e").ok()); }},
+      {"a:x", [this] { ASSERT_TRUE(queue_->Quarantine("a").ok()); }}};
+  const std::string after_change[] = {"a:q", "a:q", "a:p+", "a:qd", "a:qdf", "a:x"};
+  for (size_t i = 0; i < std::size(states); ++i) {
+    SCOPED_TRACE(states[i].first);
+    EXPECT_EQ(Observe("a", "1"), "changed +1");
+    Work();
+    states[i].second();
+    // Outside and inside a list, and if the caller filters it, nothing moves.
+    EXPECT_EQ(Observe("a", "1"), "unchanged");
+    BeginList();
+    EXPECT_EQ(List("a", "1"), "unchanged");
+    ASSERT_TRUE(list_->End().ok());
+    EXPECT_EQ(ObserveBy(&pods_, {.object = "a", .version = "2", .filtered = true}), "changed");
+    EXPECT_EQ(ObserveBy(&pods_, {.object = "a", .version = "2", .filtered = true}), "unchanged");
+    EXPECT_EQ(State(), states[i].first);
+    EXPECT_THAT(Observe("a", "3"), HasSubstr("changed"));
+    EXPECT_EQ(State(), after_change[i]);
+    static_cast<void>(queue_->Done("a"));
+    static_cast<void>(queue_->Delete("a"));
+    EXPECT_EQ(ObserveDeleted("a"), "changed +1");
+    EXPECT_EQ(State(), "a:q");
+    EXPECT_EQ(ObserveDeleted("a"), "unchanged");  // There is no row, and no key.
+    Work();
+  }
+}
+
+TEST_F(SourcesTest, AListAfterARestartAddsOnlyWhatChangedOrWasDeleted) {
+  BeginList({.fingerprint = "f"});
+  for (const char* object : {"changed", "deleted", "failing", "same"}) {
+    EXPECT_EQ(List(object, "1"), "changed +1");
+  }
+  const Keys keys = {"left", "owner"};
+  ASSERT_TRUE(
+      list_->Observe({.object = "child", .version = "1", .keys = keys, .tombstone = "t"}).ok());
+  ASSERT_TRUE(list_->End().ok());
+  Work();
+  ASSERT_TRUE(queue_->AddRateLimited("failing", "e").ok());
+  Restart();
+  BeginList({.fingerprint = "f"});
+  EXPECT_EQ(List("same", "1"), "unchanged");
+  EXPECT_EQ(List("failing", "1"), "unchanged");
+  EXPECT_EQ(List("new", "1"), "changed +1");
+  EXPECT_EQ(List("changed", "2"), "changed +1");
+  EXPECT_EQ(List("changed", "2"), "unchanged");  // Named twice.
+  EXPECT_EQ(NextDeleted(), "child 1 t left owner");
+  EXPECT_EQ(ObserveDeleted("child", {"mapped"}), "changed +3");
+  EXPECT_EQ(NextDeleted(), "deleted 1  deleted");
+  EXPECT_EQ(NextDeleted(), "NotFound");
+  ASSERT_TRUE(list_->End().ok());
+  EXPECT_EQ(State(), "changed:q deleted:q failing:df left:q mapped:q new:q owner:q");
+  EXPECT_EQ(List("same", "1"), "InvalidArgument");
+  EXPECT_FALSE(list_->End().ok());
+  EXPECT_EQ(queue_->Sources().at(0).objects, 4U);
+  Crash();
+  BeginList({.fingerprint = "f"});
+  for (const char* object : {"changed", "failing", "new", "same"}) {
+    EXPECT_THAT(List(object, *object == 'c' ? "2" : "1"), "unchanged");
+  }
+  EXPECT_EQ(NextDeleted(), "NotFound");
+}
+
+TEST_F(SourcesTest, AnObjectObservedDuringAListIsNotDeleted) {
+  Observe("a", "1");
+  Observe("b", "1");
+  BeginList();
+  EXPECT_EQ(NextDeleted(), "a 1  a");
+  Observe("a", "2");
+  Observe("b", "1");
+  Work();
+  EXPECT_EQ(NextDeleted(), "NotFound");
+  ASSERT_TRUE(list_->End().ok());
+  EXPECT_EQ(State(), "");
+}
+
+TEST_F(SourcesTest, AListThatIsAbandonedOrSupersededDeletesNothing) {
+  Observe("a", "1");
+  Work();
+  BeginList();
+  list_.reset();
+  EXPECT_EQ(State(), "");
+  BeginList();
+  const std::unique_ptr<SourceList> first = std::move(list_);
+  BeginList();
+  for (const Status& s : {first->Observe({.object = "a"}), first->End()}) {
+    EXPECT_EQ(s.code(), StatusCode::kInvalidArgument);
+    EXPECT_THAT(s.message(), HasSubstr("superseded"));
+  }
+  EXPECT_EQ(List("a", "1"), "unchanged");
+  ASSERT_TRUE(list_->End().ok());
+  EXPECT_EQ(State(), "");
+}
+
+TEST_F(SourcesTest, ANewOwnerOfAnObjectIsAddedWithTheOldOne) {
+  EXPECT_EQ(Observe("child", "1", {"old", "both"}), "changed +2");
+  Work();
+  Restart();
+  EXPECT_EQ(Observe("child", "2", {"both", "new"}), "changed +3");
+  Work();
+  EXPECT_EQ(Observe("child", "3", {"both", "new"}), "changed +2");
+  EXPECT_EQ(Observe("child", "3", {"both"}), "changed =2");  // The version alone is not all.
+}
+
+TEST_F(SourcesTest, AFilteredObservationKeepsTheKeysOfTheRow) {
+  const Keys keys = {"k"};
+  ASSERT_TRUE(pods_.Observe({.object = "a", .version = "1", .keys = keys, .tombstone = "t"}).ok());
+  EXPECT_EQ(ObserveBy(&pods_, {.object = "a", .version = "2", .filtered = true}), "changed");
+  EXPECT_EQ(ObserveBy(&pods_, {.object = "b", .version = "1", .filtered = true}), "changed");
+  const Keys other = {"l"};
+  EXPECT_EQ(ObserveBy(&pods_, {.object = "c", .version = "1", .keys = other, .filtered = true}),
+            "changed");
+  Work();
+  Crash();
+  BeginList();
+  EXPECT_EQ(NextDeleted(), "a 2 t k");
+  EXPECT_EQ(NextDeleted(), "b 1 ");
+  EXPECT_EQ(NextDeleted(), "c 1  l");
+}
+
+TEST_F(SourcesTest, ANewFingerprintMakesEachRowCountAsChangedOnce) {
+  Observe("a", "1");
+  Observe("b", "1");
+  Work();
+  BeginList({.fingerprint = std::string(1 << 20, 'f')});
+  EXPECT_EQ(List("a", "1"), "changed +1");
+  Crash();  // In the midst: b has not been listed.
+  BeginList({.fingerprint = std::string(1 << 20, 'f')});
+  EXPECT_EQ(List("a", "1"), "unchanged");
+  EXPECT_EQ(List("b", "1"), "changed +1");
+  EXPECT_EQ(List("b", "1"), "unchanged");
+}
+
+TEST_F(SourcesTest, RowsOfAnotherScopeAreDroppedInSilence) {
+  BeginList({.scope = "all"});
+  List("a", "1");
+  List("b", "1");
+  ASSERT_TRUE(list_->End().ok());
+  Work();
+  BeginList({.scope = "web"});
+  EXPECT_EQ(List("a", "1"), "changed +1");
+  EXPECT_EQ(NextDeleted(), "NotFound");
+  ASSERT_TRUE(list_->End().ok());
+  EXPECT_EQ(State(), "a:q");
+  EXPECT_EQ(queue_->Sources().at(0).objects, 1U);
+}
+
+TEST_F(SourcesTest, AnEmptyVersionAlwaysCountsAsChanged) {
+  EXPECT_EQ(Observe("a", ""), "changed +1");
+  EXPECT_EQ(Observe("a", ""), "changed =1");
+}
+
+TEST_F(SourcesTest, WhatIsRefusedChangesNothing) {
+  const std::string long_key(kMaxKeyBytes, 'k');
+  const Keys many(kMaxObjectKeys + 1, "k");
+  const Keys large = {long_key, "k"};
+  const Keys bad = {"good", ""};
+  const std::string bytes(kMaxTombstoneBytes + 1, 'x');
+  const std::string_view too_long(bytes);
+  const Observation refused[] = {
+      {.object = ""},
+      {.object = too_long.substr(0, kMaxObjectBytes + 1)},
+      {.object = "a", .version = too_long.substr(0, kMaxVersionBytes + 1)},
+      {.object = "a", .tombstone = too_long},
+      {.object = "a", .keys = many},
+      {.object = "a", .keys = large},
+      {.object = "a", .keys = bad}};
+  for (const Observation& observation : refused) {
+    EXPECT_EQ(ObserveBy(&pods_, observation), "InvalidArgument");
+  }
+  EXPECT_EQ(queue_->OpenSource("a b", &pods_).code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(State(), "");
+  EXPECT_EQ(queue_->Sources().at(0).objects, 0U);
+}
+
+TEST_F(SourcesTest, AFullQueueTakesAllKeysOrNone) {
+  CloseAndOpen({.max_pending = 2, .when_full = WhenFull::kRefuse});
+  OpenSource();
+  Add("a");
+  EXPECT_EQ(Observe("o", "1", {"b", "c"}), "Full");
+  EXPECT_EQ(State(), "a:q");
+  EXPECT_EQ(Observe("o", "1", {"a", "b"}), "changed +1 =1");
+  Work();
+  CloseAndOpen({.max_pending = 2, .when_full = WhenFull::kWait});
+  OpenSource();
+  Add("a");
+  EXPECT_EQ(Observe("p", "1", {"b", "c", "d"}), "Full");  // There will never be room.
+  std::thread waits([this] { EXPECT_EQ(Observe("p", "1", {"b", "c"}), "changed +2"); });
+  EXPECT_TRUE(support::Eventually([this] { return queue_->Counts().full == 2; }));
+  Work(1);
+  waits.join();
+  EXPECT_EQ(State(), "b:q c:q");
+}
+
+// Memory has no image of the rows.
+TEST_F(SourcesTest, RowsThatAFailedStoreDidNotWriteAreWrittenByItsRecovery) {
+  Observe("erased", "1");
+  Observe("owned", "1", {"old"});
+  Work();
+  FailWrites();
+  EXPECT_EQ(Observe("lost", "1"), "NotDurable");
+  EXPECT_EQ(Observe("lost", "1"), "NotDurable");
+  EXPECT_EQ(ObserveDeleted("erased"), "NotDurable");
+  EXPECT_EQ(Observe("owned", "2", {"new"}), "NotDurable");
+  EXPECT_EQ(Observe("owned", "3", {"newest"}), "NotDurable");  // The row is read from memory.
+  EXPECT_EQ(State(), "erased:q lost:q new:q newest:q old:q");
+  DiskIsBack();
+  ASSERT_TRUE(store_->Recover().ok());
+  Work();
+  Crash();
+  EXPECT_EQ(Observe("lost", "1"), "unchanged");
+  EXPECT_EQ(Observe("owned", "3", {"newest"}), "unchanged");
+  BeginList();
+  EXPECT_EQ(NextDeleted(), "lost 1  lost");
+  EXPECT_EQ(NextDeleted(), "owned 3  newest");
+  EXPECT_EQ(NextDeleted(), "NotFound");
+}
+
+TEST_F(SourcesTest, WhatAFailedStoreLostIsObservedAgain) {
+  FailWrites();
+  EXPECT_EQ(Observe("a", "1"), "NotDurable");
+  Crash();
+  EXPECT_EQ(State(), "");
+  EXPECT_EQ(Observe("a", "1"), "changed +1");
+}
+
+TEST_F(SourcesTest, ARemovedSourceIsForgottenAlsoByAKilledRemoval) {
+  for (int i = 0; i < 2500; ++i) {
+    Observe(std::to_string(i), "1");
+  }
+  ASSERT_TRUE(queue_->RemoveSource("pods").ok());
+  EXPECT_EQ(RecordsOnDisk(storage::Family::kSources), 0U);
+  EXPECT_EQ(Observe("0", "1"), "NotFound");
+  EXPECT_EQ(queue_->RemoveSource("pods").code(), StatusCode::kNotFound);
+  OpenSource();
+  EXPECT_EQ(Observe("0", "1"), "changed =1");
+  ASSERT_TRUE(queue_->Flush().ok());
+  {
+    const MutexLock lock(disk_->mu);
+    disk_->state.fail_after = 1;  // Only the source's own record is written.
+  }
+  EXPECT_FALSE(queue_->RemoveSource("pods").ok());
+  DiskIsBack();
+  store_.reset();
+  Open();
+  EXPECT_TRUE(queue_->Sources().empty());
+  EXPECT_EQ(RecordsOnDisk(storage::Family::kSources), 0U);
+}
+
+TEST_F(SourcesTest, AnAddIfAbsentLeavesAKeyWithAnyStateAlone) {
+  Add("p");
+  Get();
+  Add("q");
+  ASSERT_TRUE(queue_->AddAfter("d", hours(1)).ok());
+  ASSERT_TRUE(queue_->AddRateLimited("f", "e").ok());
+  ASSERT_TRUE(queue_->CancelDelay("f").ok());
+  ASSERT_TRUE(queue_->Quarantine("x").ok());
+  const std::string before = State();
+  const AddOptions gathered{.debounce = Debounce{hours(1), hours(1)}, .if_absent = true};
+  for (const char* key : {"p", "q", "d", "f", "x"}) {
+    for (const auto& add : std::initializer_list<std::function<Status(AddOutcome*)>>{
+             [&](AddOutcome* to) { return queue_->Add(key, {.if_absent = true}, to); },
+             [&](AddOutcome* to) { return queue_->Add(key, gathered, to); },
+             [&](AddOutcome* to) {
+               return queue_->AddAfter(key, hours(2), {.if_absent = true}, to);
+             }}) {
+      AddOutcome outcome = AddOutcome::kAdded;
+      EXPECT_TRUE(add(&outcome).ok());
+      EXPECT_EQ(outcome, AddOutcome::kDeduplicated) << key;
+    }
+  }
+  EXPECT_EQ(State(), before);
+  ASSERT_TRUE(queue_->Add("new", {.if_absent = true}).ok());
+  EXPECT_EQ(State(), "d:d f:f new:q p:p q:q x:x");
+}
+
+// A world of objects that change, appear and vanish, and a controller that lists, watches and
+// reconciles them, and is killed before any of its writes. What a list has seen may be late.
+class WorldTest : public SourcesTest {
+ protected:
+  using World = std::map<std::string, std::string>;  // The version of each object.
+
+  void Change() {
+    const std::string object = "o" + std::to_string(random_() % 12);
+    if (random_() % 3 == 0) {
+      world_.erase(object);
+    } else {
+      world_[object] = std::to_string(++versions_);
+    }
+    if (watching_) {  // An event may be lost with the process.
+      Event(object);
+    }
+  }
+  void Event(const std::string& object) {
+    const auto found = world_.find(object);
+    if (found == world_.end()) {
+      ObserveDeleted(object);
+    } else {
+      Observe(object, found->second);
+    }
+  }
+  // Lists a state of the world, in which changes follow before the list has ended.
+  void ListAll(bool with_changes) {
+    BeginList();
+    const World listed = world_;
+    for (const auto& [object, version] : listed) {
+      List(object, version);
+      if (with_changes && random_() % 8 == 0) {
+        Change();
+      }
+    }
+    // The events since the list come before its end, as a watch begins at the list's state.
+    for (const auto& [object, version] : listed) {
+      if (!world_.contains(object)) {
+        Event(object);
+      }
+    }
+    for (const auto& [object, version] : World(world_)) {
+      const auto before = listed.find(object);
+      if (before == listed.end() || before->second != version) {
+        Event(object);
+      }
+    }
+    watching_ = list_->End().ok();
+  }
+  void Reconcile(size_t keys) {
+    std::vector<HeldKey> held;
+    if (store_->Health().ok()) {  // Otherwise the process was killed at that write.
+      static_cast<void>(queue_->TryGet(keys, &held));
+    }
+    for (const HeldKey& key : held) {
+      const auto found = world_.find(key.key);
+      reconciled_[key.key] = found == world_.end() ? "" : found->second;
+      ++reconciles_;
+      static_cast<void>(queue_->Done(key.key));
+    }
+  }
+  void Kill() {
+    list_.reset();
+    watching_ = false;
+    Crash();
+  }
+
+  std::mt19937_64 random_{support::Seed()};
+  World world_;
+  World reconciled_;  // An object that was gone: empty.
+  bool watching_ = false;
+  uint64_t versions_ = 0;
+  size_t reconciles_ = 0;
+};
+
+TEST_F(WorldTest, NoChangeAndNoDeletionIsMissedOverKills) {
+  for (int life = 0; life < 2000; ++life) {
+    {
+      const MutexLock lock(disk_->mu);
+      disk_->state.fail_after = random_() % 60;  // And then the process is killed.
+    }
+    ListAll(true);
+    for (int i = 0; i < 10; ++i) {
+      Change();
+      Reconcile(random_() % 3);
+    }
+    Kill();
+    for (uint64_t i = random_() % 6; i > 0; --i) {
+      Change();  // While nobody looks.
+    }
+    if (life % 20 != 0) {
+      continue;
+    }
+    ListAll(false);
+    Reconcile(SIZE_MAX);
+    for (const auto& [object, seen] : reconciled_) {
+      const auto found = world_.find(object);
+      ASSERT_EQ(seen, found == world_.end() ? "" : found->second)
+          << object << " in life " << life << " of seed " << support::Seed();
+    }
+    for (const auto& [object, version] : world_) {
+      ASSERT_TRUE(reconciled_.contains(object)) << object << " in life " << life;
+    }
+    ASSERT_TRUE(queue_->Flush().ok());
+    Kill();
+    const size_t before = reconciles_;
+    ListAll(false);
+    Reconcile(SIZE_MAX);
+    ASSERT_EQ(reconciles_, before) << "nothing has changed";
+  }
+}
+
+TEST(SourcesInMemory, ASourceNeedsAStoreOnDisk) {
+  std::unique_ptr<Store> store;
+  Queue* queue = nullptr;
+  Source source;
+  ASSERT_TRUE(Store::OpenInMemory({}, &store).ok());
+  ASSERT_TRUE(store->OpenQueue("q", {}, &queue).ok());
+  EXPECT_EQ(queue->OpenSource("s", &source).code(), StatusCode::kInvalidArgument);
+}
+
+}  // namespace
+}  // namespace wq
