@@ -39,6 +39,10 @@ enum class Op : uint8_t {
   kAddBatch,     // Of `keys`.
   kReopen,       // Closes the queue, and opens it with the options `reopening`.
   kDeleteQueue,  // Closes the queue, deletes it, and makes it anew.
+  kObserve,      // The object `key` of a source, with `version` and `observed`; in the open list.
+  kObserveDeleted,
+  kBeginList,  // With the fingerprint `version`.
+  kEndList,
 };
 
 // The options with which a queue is opened again, in place of its first ones.
@@ -65,19 +69,29 @@ struct Call {
   std::optional<Durability> durability = std::nullopt;  // Of the adding calls. Unset: the queue's.
   std::vector<std::string> keys = {};      // Of kAddBatch, and of a change to many keys.
   Reopening reopening = Reopening::kAsIs;  // Of kReopen.
+  std::string version = {};
+  std::vector<std::string> observed = {};  // The keys of an object.
+  bool filtered = false;                   // Of kObserve.
 
   std::string ToString() const {
     constexpr const char* kNames[] = {
-        "Add",        "AddAfter", "AddRateLimited", "Forget",      "Get",         "Done",
-        "Advance",    "SetWall",  "Crash",          "Remove",      "CancelDelay", "EndDelay",
-        "Quarantine", "Release",  "Drop",           "Delete",      "Pause",       "Resume",
-        "SetCursor",  "Flush",    "PutBack",        "PutBackDead", "TryGet",      "SetLimits",
-        "AddBatch",   "Reopen",   "DeleteQueue"};
+        "Add",         "AddAfter",    "AddRateLimited", "Forget",         "Get",
+        "Done",        "Advance",     "SetWall",        "Crash",          "Remove",
+        "CancelDelay", "EndDelay",    "Quarantine",     "Release",        "Drop",
+        "Delete",      "Pause",       "Resume",         "SetCursor",      "Flush",
+        "PutBack",     "PutBackDead", "TryGet",         "SetLimits",      "AddBatch",
+        "Reopen",      "DeleteQueue", "Observe",        "ObserveDeleted", "BeginList",
+        "EndList"};
     std::string text = kNames[static_cast<int>(op)];
     text += "(" + support::Packed(key);
     for (const std::string& one : keys) {
       text += support::Packed(one) + " ";
     }
+    text += version.empty() ? "" : " version=" + version;
+    for (const std::string& one : observed) {
+      text += " of=" + support::Packed(one);
+    }
+    text += filtered ? " filtered" : "";
     if (op == Op::kReopen) {
       text += std::to_string(static_cast<int>(reopening));
     }

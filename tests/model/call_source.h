@@ -27,6 +27,8 @@ class CallSource {
     bool fewer_lanes = false;  // Whether kReopen may be kFewerLanes.
     // Whether there are delayed batches and changes of many keys, which a crash may cut short.
     bool changes_many = false;
+    // Whether rows of objects may be read: an object gets other keys, or a list ends.
+    bool reads_rows = true;
   };
   static constexpr uint64_t kCallsOfADraw = 2000;
 
@@ -44,8 +46,11 @@ class CallSource {
       return Reopen();
     }
     const uint64_t pick = Below(1000);
-    if (pick < 240) {
+    if (pick < 200) {
       return Add();
+    }
+    if (pick < 240) {
+      return Observe();
     }
     if (pick < 480) {
       const auto shard = static_cast<uint32_t>(options_.shards > 0 ? Below(options_.shards) : 0);
@@ -138,6 +143,36 @@ class CallSource {
       bytes += add.keys.back().size();
     }
     return add;
+  }
+
+  // Of few objects in few versions. The keys of an object are its own, or some.
+  Call Observe() {
+    const uint64_t pick = Below(20);
+    if (pick == 0) {
+      return {.op = Op::kBeginList, .version = "f" + std::to_string(Below(2))};
+    }
+    if (pick == 1 && bounds_.changes_many && bounds_.reads_rows) {
+      return {.op = Op::kEndList, .lane = MaybeLane()};
+    }
+    const uint64_t object = Below(6);
+    Call call{.op = pick < 5 ? Op::kObserveDeleted : Op::kObserve,
+              .key = "o" + std::to_string(object),
+              .lane = MaybeLane(),
+              .group = Group(),
+              .reason = Reason(),
+              .version = Below(8) == 0 ? "" : "v" + std::to_string(Below(3)),
+              .observed = {support::KeyOf(object)}};
+    if (bounds_.reads_rows && Below(3) == 0) {
+      call.observed = {AnyKey()};
+      if (const std::string other = Key(); Below(2) == 0 && other != call.observed[0]) {
+        call.observed.push_back(other);
+      }
+    }
+    call.filtered = call.op == Op::kObserve && Below(6) == 0;
+    if (call.filtered && bounds_.reads_rows && Below(2) == 0) {
+      call.observed.clear();
+    }
+    return call;
   }
 
   Call Reopen() {

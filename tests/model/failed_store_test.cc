@@ -39,7 +39,8 @@ class Twins {
         random_(seed),
         // Not fewer lanes: a recovery writes the lanes of memory, a reopening leaves those of rows
         // that it does not move.
-        source_(options, seed, {.batch_keys = 1000, .reopens = true, .changes_many = true}),
+        source_(options, seed,
+                {.batch_keys = 1000, .reopens = true, .changes_many = true, .reads_rows = false}),
         failing_(options, kCallsWrite),
         twin_(options, kCallsWrite) {}
 

@@ -62,6 +62,10 @@ std::string Image::ToString() const {
   for (const auto& [name, value] : cursors) {
     text += " " + name + "=" + value;
   }
+  text += " | objects";
+  for (const auto& [object, row] : objects) {
+    text += " " + object + "=" + row;
+  }
   if (paused) {
     text += " | paused " + std::to_string(paused_until_us) + " " + std::to_string(paused_at_us);
   }
@@ -101,6 +105,22 @@ Status ReadImage(const storage::Reader& reader, storage::QueueId queue, Image* i
       image->cursors.emplace(r.name, r.value);
       return true;
     });
+  }
+  if (s.ok()) {
+    s = storage::ScanSources(
+        reader, queue, [](const storage::SourceRecord&) { return true; },
+        [&](const storage::ObjectRecord& r) {
+          std::string& row = image->objects[std::string(r.object)];
+          row = std::string(r.version) + "/" + std::to_string(r.fingerprint);
+          std::vector<std::string_view> keys;
+          if (!storage::DecodeKeys(r.keys, r.object, &keys)) {
+            row += " damaged";
+          }
+          for (const std::string_view key : keys) {
+            row.append(",").append(key);
+          }
+          return true;
+        });
   }
   std::string buffer;
   storage::QueueStateRecord own;

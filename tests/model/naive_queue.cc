@@ -84,6 +84,19 @@ std::string NaiveQueue::DoCall(const Call& call) {
     case Op::kFlush:
       stands_on_ = calls_;
       return "ok";
+    case Op::kObserve:
+    case Op::kObserveDeleted:
+      return Observe(call);
+    case Op::kBeginList:
+      stands_on_ = call.version != fingerprint_ ? calls_ : 0;
+      fingerprint_ = call.version;
+      listing_ = true;
+      for (auto& [name, object] : objects_) {
+        object.seen = false;
+      }
+      return "ok";
+    case Op::kEndList:
+      return EndList(call);
     case Op::kSetLimits:
       Reopen([&] { SetLimits(call.limits_of_queue, call.limits); });
       return "ok";

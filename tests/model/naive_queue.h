@@ -128,6 +128,15 @@ class NaiveQueue {
   std::string AddAfter(Call call);
   std::string DelayKey(const Call& call);
   std::string AddRateLimited(const Call& call);
+  // The source (naive_queue_sources.cc).
+  struct Object {
+    std::string version;
+    std::string fingerprint;
+    std::vector<std::string> keys;
+    bool seen = false;  // Since the list began.
+  };
+  std::string Observe(const Call& call);
+  std::string EndList(const Call& call);
   std::string Change(const Call& call);
   std::string ChangeMany(const Call& call);
   std::string Get(uint32_t shard);
@@ -181,6 +190,10 @@ class NaiveQueue {
   GroupLimits of_groups_ = options_.group_limits;
   std::map<std::string, Key> keys_;
   std::map<std::string, std::string> cursors_;
+  std::map<std::string, Object> objects_;
+  std::string fingerprint_;
+  bool listing_ = false;
+  uint64_t source_written_ = 0;    // The last call that changed the row of an object.
   std::map<TurnKey, Turn> turns_;  // Of the groups with queued keys, by shard and lane.
   std::map<std::pair<uint32_t, Lane>, LaneTime> lane_times_;
   std::map<std::string, Flow> flows_;

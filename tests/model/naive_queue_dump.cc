@@ -1,5 +1,8 @@
 // The state of a NaiveQueue, as an Image and as text.
 
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -63,6 +66,15 @@ Image NaiveQueue::OnDisk() const {
   }
   image.CountAges();
   image.cursors = cursors_;
+  for (const auto& [name, object] : objects_) {
+    std::string& row = image.objects[name];
+    const std::string& print = object.fingerprint;
+    row = object.version + "/" +
+          std::to_string(print.empty() ? 0 : XXH3_64bits(print.data(), print.size()));
+    for (const std::string& key : object.keys) {
+      row += "," + key;
+    }
+  }
   image.paused = paused_;
   if (paused_ && pause_ends_us_) {
     image.paused_until_us = *pause_ends_us_;

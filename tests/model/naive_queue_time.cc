@@ -67,6 +67,8 @@ void NaiveQueue::RecoverDelay(Delay* delay) const {
 
 void NaiveQueue::Recover() {
   calls_ = 0;
+  listing_ = false;
+  source_written_ = 0;
   passed_.clear();
   lower_.clear();
   turns_.clear();

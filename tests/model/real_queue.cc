@@ -36,6 +36,9 @@ Status RealQueue::Open(Store* store, const std::string& name, Durability durabil
   if (Status s = store->OpenQueue(name, options_, &queue_); !s.ok()) {
     return s;
   }
+  if (Status s = queue_->OpenSource("s", &source_); !s.ok()) {
+    return s;
+  }
   // As many workers as shards: each worker gets one shard.
   std::vector<std::unique_ptr<Worker>> workers(options_.shards);
   for (auto& worker : workers) {
@@ -123,7 +126,7 @@ std::string RealQueue::ChangeMany(const Call& call) {
 
 std::string RealQueue::Reopen(const Call& call) {
   const std::string name = queue_->name();
-  workers_.clear();
+  Drop();
   Status s = store_->CloseQueue(queue_);
   if (s.ok() && call.op == Op::kDeleteQueue) {
     s = store_->DeleteQueue(name);
@@ -133,6 +136,30 @@ std::string RealQueue::Reopen(const Call& call) {
     options_.durability = durability;
   }
   return ResultOf(s.ok() ? Open(store_, name, options_.durability) : s);
+}
+
+std::string RealQueue::Observe(const Call& call, const AddOptions& options) {
+  if (call.op == Op::kBeginList) {
+    return ResultOf(source_.BeginList({.fingerprint = call.version}, &list_));
+  }
+  if (call.op == Op::kEndList) {
+    const Status s = list_ == nullptr ? Status::InvalidArgument("") : list_->End(options);
+    if (s.ok()) {
+      list_.reset();
+    }
+    return ResultOf(s);
+  }
+  const std::vector<std::string_view> keys(call.observed.begin(), call.observed.end());
+  const Observation observation{
+      .object = call.key, .version = call.version, .keys = keys, .filtered = call.filtered};
+  ObserveResult result;
+  const Status s = call.op == Op::kObserveDeleted
+                       ? source_.ObserveDeleted(call.key, keys, options, &result)
+                   : list_ != nullptr ? list_->Observe(observation, options, &result)
+                                      : source_.Observe(observation, options, &result);
+  return s.ok() ? (result.changed ? "changed " : "unchanged ") + std::to_string(result.added) +
+                      "+" + std::to_string(result.deduplicated) + "+" + std::to_string(result.held)
+                : ResultOf(s);
 }
 
 std::string RealQueue::Do(const Call& call) {
@@ -217,6 +244,11 @@ std::string RealQueue::Do(const Call& call) {
     case Op::kReopen:
     case Op::kDeleteQueue:
       return Reopen(call);
+    case Op::kObserve:
+    case Op::kObserveDeleted:
+    case Op::kBeginList:
+    case Op::kEndList:
+      return Observe(call, options);
     case Op::kCrash:
       break;
   }

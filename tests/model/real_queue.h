@@ -14,6 +14,7 @@
 #include "wq/clock.h"
 #include "wq/limiter.h"
 #include "wq/queue.h"
+#include "wq/source.h"
 #include "wq/store.h"
 
 namespace wq::model {
@@ -33,7 +34,10 @@ class RealQueue {
   Status Open(Store* store, const std::string& name, Durability durability);
   Queue* queue() { return queue_; }
   // Ends the use of the queue. To be called before the store is destroyed.
-  void Drop() { workers_.clear(); }
+  void Drop() {
+    workers_.clear();
+    list_.reset();
+  }
 
  private:
   // A limiter whose delay is that of the Call, and whose state is the number of its calls.
@@ -56,6 +60,7 @@ class RealQueue {
   std::string AddBatch(const Call& call, const AddOptions& options);
   std::string ChangeMany(const Call& call);
   std::string Reopen(const Call& call);
+  std::string Observe(const Call& call, const AddOptions& options);
 
   const QueueOptions first_options_;
   QueueOptions options_;
@@ -63,6 +68,8 @@ class RealQueue {
   std::shared_ptr<CallsDelay> limiter_;
   Store* store_ = nullptr;
   Queue* queue_ = nullptr;
+  Source source_;
+  std::unique_ptr<SourceList> list_;
   std::vector<std::unique_ptr<Worker>> workers_;  // By shard: each worker serves one.
 };
 

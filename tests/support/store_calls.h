@@ -104,7 +104,8 @@ class StoreSource {
     const model::CallSource::Bounds bounds{.key_bytes = options.disk_fails ? 300 : kMaxKeyBytes,
                                            .batch_keys = 300,
                                            .reopens = options.reopens && !options.disk_fails,
-                                           .fewer_lanes = true};
+                                           .fewer_lanes = true,
+                                           .reads_rows = !options.disk_fails};
     for (const QueueRules& queue : rules) {
       sources_.emplace_back(queue.options, random_(), bounds);
     }

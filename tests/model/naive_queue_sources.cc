@@ -1,0 +1,91 @@
+// The part of NaiveQueue that is a source.
+
+#include <algorithm>
+#include <array>
+
+#include "tests/model/naive_queue.h"
+#include "wq/source.h"
+
+namespace wq::model {
+
+std::string NaiveQueue::Observe(const Call& call) {
+  const bool deleted = call.op == Op::kObserveDeleted;
+  size_t bytes = 0;
+  bool bad = false;
+  for (const std::string& key : call.observed) {
+    bytes += key.size();
+    bad = bad || key.empty() || (key.size() > options_.max_key_bytes && !IsProcessing(key));
+  }
+  if (call.key.empty() || bad || bytes > kMaxObjectKeysBytes) {
+    return "InvalidArgument";
+  }
+  const auto found = objects_.find(call.key);
+  Object* const row = found == objects_.end() ? nullptr : &found->second;
+  const bool keeps_keys = call.filtered && call.observed.empty() && !deleted;
+  if (row != nullptr && !deleted && !call.version.empty() && row->version == call.version &&
+      row->fingerprint == fingerprint_ && (keeps_keys || row->keys == call.observed)) {
+    row->seen = true;
+    stands_on_ = source_written_;
+    return "unchanged 0+0+0";
+  }
+  std::vector<std::string> keys;
+  if (!call.filtered || deleted) {
+    keys = call.observed;
+    for (const std::string& key : row == nullptr ? std::vector<std::string>() : row->keys) {
+      if (std::find(keys.begin(), keys.end(), key) == keys.end()) {
+        keys.push_back(key);
+      }
+    }
+  }
+  const bool gathers = options_.debounce.quiet.count() > 0;
+  size_t needed = 0;
+  for (const std::string& name : keys) {
+    const Key& key = keys_[name];
+    const bool held = key.quarantined && options_.quarantined_add == QuarantinedAdd::kHold;
+    needed += gathers || key.queued || key.processing || held ? 0 : 1;
+  }
+  if (options_.max_pending > 0 && needed > 0 && Pending().size() + needed > options_.max_pending) {
+    return "Full";
+  }
+  std::array<size_t, 3> counts = {};
+  for (const std::string& name : keys) {
+    const std::string result = Add({.op = Op::kAdd,
+                                    .key = name,
+                                    .lane = call.lane,
+                                    .group = call.group,
+                                    .reason = call.reason});
+    ++counts[result == "added" ? 0 : result == "deduplicated" ? 1 : 2];
+  }
+  const bool changed = !deleted || row != nullptr || !keys.empty();
+  if (deleted) {
+    objects_.erase(call.key);
+  } else {
+    Object& now = objects_[call.key];
+    now = {call.version, fingerprint_, keeps_keys ? now.keys : call.observed, true};
+  }
+  if (row != nullptr || !deleted) {
+    stands_on_ = source_written_ = calls_;
+  }
+  return std::string(changed ? "changed " : "unchanged ") + std::to_string(counts[0]) + "+" +
+         std::to_string(counts[1]) + "+" + std::to_string(counts[2]);
+}
+
+std::string NaiveQueue::EndList(const Call& call) {
+  if (!listing_) {
+    return "InvalidArgument";
+  }
+  for (const auto& [name, object] : std::map<std::string, Object>(objects_)) {
+    if (!object.seen) {
+      Call deletion = call;
+      deletion.op = Op::kObserveDeleted;
+      deletion.key = name;
+      if (const std::string result = Observe(deletion); result == "Full") {
+        return result;
+      }
+    }
+  }
+  listing_ = false;
+  return "ok";
+}
+
+}  // namespace wq::model
