@@ -24,6 +24,7 @@ namespace {
 // How many deleted objects of a list are in memory at a time, or those of about so many bytes.
 constexpr size_t kFoundObjects = 256;
 constexpr size_t kFoundBytes = size_t{1} << 20;
+constexpr size_t kPrefetched = 16;       // Keys of an observation.
 constexpr size_t kRemovedAtOnce = 1000;  // Objects of a removed source.
 
 Status TooLong(const char* what, size_t is, size_t limit) {
@@ -111,6 +112,9 @@ void Queue::Impl::PrepareKeys(ObserveCall* call) const {
   }
   call->keys.assign(seen.keys.begin(), seen.keys.end());
   AppendNew(call->row_keys, &call->keys);
+  for (size_t i = 0; i < std::min(call->keys.size(), kPrefetched); ++i) {
+    Prefetch(call->keys[i]);
+  }
   if (options.group_of != nullptr || call->options.group.has_value()) {
     for (const std::string_view key : call->keys) {
       call->groups.push_back(CheckKey(key).ok() ? GroupOf(key, call->options) : std::string());
@@ -198,14 +202,15 @@ Status Queue::Impl::ObserveStep(ObserveCall* call, Time now, Effects* effects,
   if (Status s = CheckAdd(call->options); !s.ok()) {
     return s;
   }
+  TrackedSource* const source = state->FindSource(call->source);
+  if (source == nullptr) {
+    return NoSuch("no source", call->source);
+  }
+  source->Prefetch(call->id);
   for (const std::string_view key : seen.keys) {
     if (Status s = CheckKey(key); !s.ok() && !state->IsProcessing(key)) {
       return s;
     }
-  }
-  TrackedSource* const source = state->FindSource(call->source);
-  if (source == nullptr) {
-    return NoSuch("no source", call->source);
   }
   if (call->list != 0 && call->list != source->open_list && !WQ_MUTANT(superseded_list_goes_on)) {
     return ListIsOver();

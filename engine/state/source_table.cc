@@ -41,8 +41,12 @@ const ObjectFacts* TrackedSource::Find(const ObjectId& object) const {
 }
 
 void TrackedSource::Put(const ObjectId& object, const ObjectFacts& facts) {
-  Restore(object, facts);
-  See(object);
+  const auto [it, is_new] = PartOf(object).try_emplace(object, facts);
+  objects_ += is_new ? 1 : 0;
+  seen_ += !is_new && Seen(it->second) ? 0 : 1;
+  it->second.version = facts.version;
+  it->second.keys = facts.keys;
+  it->second.list = list_;
 }
 
 void TrackedSource::See(const ObjectId& object) {
@@ -52,10 +56,7 @@ void TrackedSource::See(const ObjectId& object) {
 }
 
 void TrackedSource::Restore(const ObjectId& object, const ObjectFacts& facts) {
-  const auto [it, is_new] = PartOf(object).try_emplace(object, facts);
-  objects_ += is_new ? 1 : 0;
-  it->second.version = facts.version;
-  it->second.keys = facts.keys;
+  objects_ += PartOf(object).try_emplace(object, facts).second ? 1 : 0;
 }
 
 void TrackedSource::Erase(const ObjectId& object) {

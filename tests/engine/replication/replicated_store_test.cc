@@ -18,6 +18,7 @@
 #include "wq/limiter.h"
 #include "wq/queue.h"
 #include "wq/replicated_log.h"
+#include "wq/source.h"
 #include "wq/store.h"
 
 namespace wq {
@@ -49,6 +50,13 @@ TEST_F(ReplicatedStoreTest, ATakeoverKeepsEverythingAndHandsOutWhatWasProcessing
   ASSERT_TRUE(queue->AddRateLimited("failing", "why").ok());
   for (int i = 0; i < 2; ++i) ASSERT_TRUE(queue->AddRateLimited("bad", "broken").ok());
   ASSERT_TRUE(queue->SetCursor("source", "42").ok());
+  Source pods;
+  std::unique_ptr<SourceList> list;
+  ASSERT_TRUE(queue->OpenSource("pods", &pods).ok());
+  for (const char* object : {"same", "gone"}) {
+    ASSERT_TRUE(pods.Observe({.object = object, .version = "1", .tombstone = "t"}).ok());
+  }
+  ASSERT_TRUE(pods.BeginList({}, &list).ok());
   ASSERT_TRUE(queue->Flush(Durability::kReplicated).ok());
   const uint64_t epoch = owner->Epoch();
   ASSERT_TRUE(owner->Resign().ok());
@@ -62,6 +70,17 @@ TEST_F(ReplicatedStoreTest, ATakeoverKeepsEverythingAndHandsOutWhatWasProcessing
   std::string cursor;
   ASSERT_TRUE(next->GetCursor("source", &cursor).ok());
   EXPECT_EQ(cursor, "42");
+  DeletedObject gone;
+  EXPECT_EQ(pods.Observe({.object = "same"}).code(), StatusCode::kNotOwner);
+  EXPECT_FALSE(list->NextDeleted(&gone).ok());
+  ASSERT_TRUE(next->OpenSource("pods", &pods).ok());
+  ASSERT_TRUE(pods.BeginList({}, &list).ok());
+  ObserveResult result;
+  ASSERT_TRUE(list->Observe({.object = "same", .version = "1"}, {}, &result).ok());
+  EXPECT_FALSE(result.changed);
+  ASSERT_TRUE(list->NextDeleted(&gone).ok());
+  EXPECT_EQ(gone.object + gone.tombstone, "gonet");
+  ASSERT_TRUE(list->End().ok());
   ASSERT_TRUE(next->CancelDelay("failing").ok());
   EXPECT_THAT(Drain(next), ElementsAre("first", "second", "third", "slow"));
 }
