@@ -21,7 +21,7 @@ expect() { jq -e "$2" "$scratch/report.json" >"$scratch/found" || fail "$1: $(<"
 listed=$("$wqbench" --help | sed -n '/^Scenarios:/,/^$/s/^  \([a-z]*\) .*/\1/p' | tr '\n' ' ')
 run=$(jq -r '.scenarios[].scenario' "$scratch/report.json" | tr '\n' ' ')
 [[ $listed == "$run" ]] || fail "listed: $listed, run: $run"
-all='*fill*drain*mix*ack*batch*bindings*delay*backoff*lanes*groups*priorities*recover*churn*latency*pressure*viewers*scale*memory*idle*server*replication*'
+all='*fill*drain*mix*ack*batch*bindings*delay*backoff*lanes*groups*priorities*sources*recover*churn*latency*pressure*viewers*scale*memory*idle*server*replication*'
 # shellcheck disable=SC2053
 [[ $run == $all ]] || fail "a scenario is missing: $run"
 expect 'every scenario has rows, or is not built' \

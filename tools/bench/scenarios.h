@@ -26,6 +26,7 @@ void Groups(Bench& bench);
 void Priorities(Bench& bench);
 // scenarios_resync.cc
 void Resyncs(Bench& bench);
+void Sources(Bench& bench);
 // scenarios_recover.cc
 void Recover(Bench& bench);
 void RecoverChild(Bench& bench);
@@ -76,6 +77,7 @@ inline constexpr Scenario kScenarios[] = {
     {"priorities", "keys that are each in a lane of their own, and lanes of closed groups",
      Priorities},
     {"resync", "keys that are reconciled again in each period: how evenly they come", Resyncs},
+    {"sources", "observations of --keys objects, and the list of a restarted controller", Sources},
     {"recover", "opening after SIGKILL: pending, half as many delayed, half as many failing",
      Recover},
     {"churn", "lives of 10 000 hot keys; speed, disk and memory over ten times --keys lives",

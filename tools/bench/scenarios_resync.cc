@@ -1,14 +1,23 @@
 // Scenario resync: all keys are reconciled once, and again in each period. The clock is the
 // scenario's, so that periods of an hour take what the work takes.
+// Scenario sources: observations beside Adds, and the list of a restarted controller.
+
+#include <malloc.h>
 
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "base/hold_watch.h"
 #include "tools/bench/scenarios.h"
 #include "tools/bench/subjects.h"
 #include "wq/clock.h"
+#include "wq/source.h"
 
 namespace wq::bench {
 namespace {
@@ -33,6 +42,43 @@ size_t DrainQueued(Queue* queue, std::vector<HeldKey>* held) {
     count += held->size();
   }
   return count;
+}
+
+// As a uid and a resourceVersion of Kubernetes.
+std::string VersionOf(size_t object, size_t change) {
+  char text[64];
+  std::snprintf(text, sizeof text, "%08zx-9d4c-4b1e-8f3a-%012zx/%08zu", object * 2654435761U,
+                object * 0x9E3779B97F4AU & 0xFFFFFFFFFFFFU, 10'000'000 + change);
+  return text;
+}
+
+// Observes each object once, which maps to itself; returns the seconds.
+template <typename To>
+double ObserveAll(To* to, const Keys& objects, size_t change, bool changed) {
+  std::vector<std::string> versions;
+  for (size_t i = 0; i < objects.size(); ++i) {
+    versions.push_back(VersionOf(i, change));
+  }
+  const Stopwatch watch;
+  for (size_t i = 0; i < objects.size(); ++i) {
+    const std::string_view object = objects[i];
+    ObserveResult result;
+    const Status status =
+        to->Observe({.object = object, .version = versions[i], .keys = {&object, 1}}, {}, &result);
+    if (!status.ok() || result.changed != changed) {
+      Require(status, "Observe");
+      Require(false, "an observation is as changed as its object");
+    }
+  }
+  return watch.Seconds();
+}
+
+double BytesIn(const std::string& dir) {
+  uintmax_t bytes = 0;
+  for (const auto& file : std::filesystem::directory_iterator(dir)) {
+    bytes += file.is_regular_file() && file.path().extension() == ".sst" ? file.file_size() : 0;
+  }
+  return static_cast<double>(bytes);
 }
 
 }  // namespace
@@ -67,6 +113,73 @@ void Resyncs(Bench& bench) {
               .figure = "busiest hundredth of a period",
               .at_most = true,
               .bound = 1.2});
+}
+
+void Sources(Bench& bench) {
+  const Keys objects(bench.settings().keys, bench.settings().seed);
+  const auto count = static_cast<double>(objects.size());
+  bench.Alternate({[&](const std::string& dir) {
+    Subject subject = Subject::Open(dir);
+    Stopwatch watch;
+    AddAll(subject.queue, objects, Durability::kProcess);
+    bench.Note("Add", kPerSecond, Rate(objects.size(), watch.Seconds()));
+    DrainAll(subject.queue, objects.size());
+    Source source;
+    Require(subject.queue->OpenSource("objects", &source), "OpenSource");
+    ObserveAll(&source, objects, 0, true);
+    DrainAll(subject.queue, objects.size());
+    const double changed = ObserveAll(&source, objects, 1, true);
+    bench.Note("Observe, changed", kPerSecond, Rate(objects.size(), changed));
+    DrainAll(subject.queue, objects.size());
+    const double unchanged = ObserveAll(&source, objects, 1, false);
+    bench.Note("Observe, unchanged", kPerSecond, Rate(objects.size(), unchanged));
+    Require(subject.store->Close(), "Close");
+    subject = {};
+    bench.Note("bytes an object on disk", kBytes, BytesIn(dir) / count);
+
+    HoldWatch holds;  // Of the queue that is opened next.
+    malloc_trim(0);
+    const size_t before = mallinfo2().uordblks + mallinfo2().hblkhd;
+    subject = Subject::Open(dir);
+    const size_t after = mallinfo2().uordblks + mallinfo2().hblkhd;
+    bench.Note("bytes an object in memory", kBytes, static_cast<double>(after - before) / count);
+    Require(subject.queue->OpenSource("objects", &source), "OpenSource");
+    holds.Reset();
+    std::unique_ptr<SourceList> list;
+    Require(source.BeginList({}, &list), "BeginList");
+    double seconds = ObserveAll(list.get(), objects, 1, false);
+    watch = Stopwatch();
+    Require(list->End(), "End");
+    seconds += watch.Seconds();
+    bench.Note("list, unchanged", kSeconds, seconds);
+    bench.Note("longest hold of a lock in a list", kMicroseconds,
+               std::chrono::duration<double, std::micro>(holds.Longest()).count());
+    RequireEqual(subject.queue->Len(), 0, "keys after a list without changes");
+  }});
+  bench.Want({.what = "Observe of a changed object, beside Add",
+              .figure = "Observe, changed",
+              .against = "Add",
+              .bound = 1 / 1.8});
+  bench.Want({.what = "Observe of an unchanged object, beside Add",
+              .figure = "Observe, unchanged",
+              .against = "Add",
+              .bound = 1.0});
+  bench.Want({.what = "list of unchanged objects",
+              .figure = "list, unchanged",
+              .at_most = true,
+              .bound = 4e-6 * count});
+  bench.Want({.what = "longest hold of a lock in a list",
+              .figure = "longest hold of a lock in a list",
+              .at_most = true,
+              .bound = 1000});
+  bench.Want({.what = "memory of an object",
+              .figure = "bytes an object in memory",
+              .at_most = true,
+              .bound = 64});
+  bench.Want({.what = "an object on disk",
+              .figure = "bytes an object on disk",
+              .at_most = true,
+              .bound = 120});
 }
 
 }  // namespace wq::bench
