@@ -38,10 +38,11 @@ void GetterQueue::Woken::Notify() {
   getters_.clear();
 }
 
-bool GetterQueue::Wait(Mutex& mu, Deadline deadline) {
+bool GetterQueue::Wait(Mutex& mu, Deadline deadline, size_t places, bool again) {
   const std::shared_ptr<Getter> getter = OwnGetter();
   getter->woken = false;
-  waiting_.push_back(getter);
+  getter->places = places;
+  waiting_.insert(again ? waiting_.begin() : waiting_.end(), getter);
   bool in_time = true;
   while (!getter->woken && in_time) {
     if (deadline.has_value()) {
@@ -51,7 +52,7 @@ bool GetterQueue::Wait(Mutex& mu, Deadline deadline) {
     }
   }
   if (getter->woken) {
-    --running_;
+    running_ -= places;
   } else {
     std::erase(waiting_, getter);
   }
@@ -63,14 +64,23 @@ GetterQueue::Woken GetterQueue::Take(size_t n) {
   if (waiting_.empty()) {  // The usual case in a busy queue.
     return woken;
   }
-  const auto count = static_cast<std::ptrdiff_t>(std::min(n, waiting_.size()));
+  std::ptrdiff_t count = 0;
+  size_t places = 0;
+  for (const std::ptrdiff_t all = std::ssize(waiting_); count < all; ++count) {
+    const auto& next =
+        waiting_[static_cast<size_t>(first_ == First::kOldest ? count : all - 1 - count)];
+    if (next->places > n - places) {
+      break;
+    }
+    places += next->places;
+  }
   const auto begin = first_ == First::kOldest ? waiting_.begin() : waiting_.end() - count;
   woken.getters_.assign(begin, begin + count);
   waiting_.erase(begin, begin + count);
   for (const auto& getter : woken.getters_) {
     getter->woken = true;
   }
-  running_ += woken.getters_.size();
+  running_ += places;
   return woken;
 }
 

@@ -39,6 +39,7 @@ class GetterQueue {
   struct Getter {
     CondVar cv;
     bool woken = false;  // Taken out of the queue. Under the lock of the queue it waits for.
+    size_t places = 1;   // How many it needs.
   };
 
   // Threads that were taken out and have to be notified: one that is not would wait for ever. So
@@ -52,7 +53,7 @@ class GetterQueue {
 
     bool empty() const { return getters_.empty(); }
     void Add(Woken&& others);
-    // Empty afterwards. To be called without the queue's lock.
+    // Empty afterwards. To be called without the queue's lock where it is often called.
     void Notify();
 
    private:
@@ -65,15 +66,17 @@ class GetterQueue {
 
   // Blocks: until another thread takes this one out, or the deadline passes. Releases `mu` during
   // the wait. False if the deadline has passed; the caller still has to check for a key then.
-  bool Wait(Mutex& mu, Deadline deadline) WQ_REQUIRES(mu);
+  // `places`: how many it needs. `again`: it was taken out and found too few, and waits in front.
+  bool Wait(Mutex& mu, Deadline deadline, size_t places = 1, bool again = false) WQ_REQUIRES(mu);
 
   bool empty() const { return waiting_.empty(); }
   // Whether a thread waits, or was taken out and has not run yet.
   bool busy() const { return running_ > 0 || !empty(); }
   // Takes out as many threads as there is something for, beyond those that were taken out and have
-  // not run yet: `n` is the number of keys, or of places, that are free now.
+  // not run yet, up to the first that needs more places: `n` is the number of keys, or of places,
+  // that are free now.
   Woken TakeFor(size_t n) { return n > running_ ? Take(n - running_) : Woken(); }
-  Woken TakeAll() { return Take(waiting_.size()); }
+  Woken TakeAll() { return Take(SIZE_MAX); }
   // For a queue that no thread will wait for any more.
   void FreeMemory() { waiting_.shrink_to_fit(); }
 
@@ -82,7 +85,7 @@ class GetterQueue {
 
   const First first_;
   std::vector<std::shared_ptr<Getter>> waiting_;  // In the order in which they began to wait.
-  size_t running_ = 0;                            // Taken out, and not returned from Wait yet.
+  size_t running_ = 0;  // The places of those taken out that have not returned from Wait yet.
 };
 
 }  // namespace wq

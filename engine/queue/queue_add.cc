@@ -71,8 +71,7 @@ Status Queue::Add(std::string_view key, const AddOptions& options, AddOutcome* o
     }
     if (!impl_->HasRoom(key, options)) {
       full.Count();
-      if (Status s = impl_->AwaitRoom(impl_->RoomFor(key, options), Impl::RoomDeadline(options));
-          !s.ok()) {
+      if (Status s = impl_->AwaitRoom(key, options, Impl::RoomDeadline(options)); !s.ok()) {
         return s;
       }
       now = impl_->TimeOfAdd(options);  // Not that of the call: it may have waited for long.
@@ -96,22 +95,30 @@ QueueState::Added Queue::Impl::AddOne(const HashedKey& key, const AddOptions& ad
 
 // --- In a full queue ---
 
-Status Queue::Impl::AwaitRoom(const std::function<bool(bool waited)>& has_room,
+Status Queue::Impl::AwaitRoom(const std::function<size_t()>& needed,
                               GetterQueue::Deadline deadline) {
   state->CountFull();
-  const bool waits = options.when_full == WhenFull::kWait;
-  bool waited = false;
-  for (bool in_time = waits; !has_room(waited); waited = true) {
+  bool in_time = options.when_full == WhenFull::kWait;
+  for (bool waited = false;; waited = true) {
+    const size_t places = needed();
+    if (Fits(places, waited)) {
+      return {};
+    }
     if (!in_time) {
+      WakeAdders().Notify();  // Those behind this call may need fewer places.
       return Status::Full("queue '" + name + "' is full: " + std::to_string(state->pending()) +
                           " keys are pending, the bound is " + std::to_string(options.max_pending));
     }
-    in_time = adders.Wait(mu, deadline);
+    in_time = adders.Wait(mu, deadline, std::min(places, options.max_pending), waited);
     if (shutting_down) {
       return RefuseAdd();
     }
   }
-  return {};
+}
+
+GetterQueue::Woken Queue::Impl::WakeAdders() {
+  const bool some = !adders.empty() && state->pending() < options.max_pending;
+  return some ? adders.TakeFor(options.max_pending - state->pending()) : GetterQueue::Woken();
 }
 
 // --- In batches ---
@@ -178,7 +185,7 @@ Status Queue::Impl::AddKeys(Batch* call, Time now) {
         return {};  // What is added already must not wait for the room of another key.
       }
       ++call->full;
-      Status s = AwaitRoom(RoomFor(call->keys[i], call->options), call->room_deadline);
+      Status s = AwaitRoom(call->keys[i], call->options, call->room_deadline);
       if (s.code() == StatusCode::kFull) {
         call->result->refused.emplace_back(i, std::move(s));
         continue;

@@ -199,9 +199,7 @@ Queue::Impl::Effects Queue::Impl::EndTransition(Position covered_by, Durability 
   } else if (!getters.empty()) {
     effects.woken = getters.TakeFor(state->Open());
   }
-  if (!adders.empty() && state->pending() < options.max_pending) {
-    effects.woken.Add(adders.TakeFor(options.max_pending - state->pending()));
-  }
+  effects.woken.Add(WakeAdders());
   effects.drained = shutting_down && Drained();
   ArmTimer(&effects);
   return effects;

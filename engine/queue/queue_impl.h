@@ -199,28 +199,38 @@ struct Queue::Impl final : Timer::Target, HistoryRecorder::Source {
   QueueState::Added AddOne(const HashedKey& key, const AddOptions& add,
                            const QueueState::Wanted& wanted, Time now) const WQ_REQUIRES(mu);
 
-  // Whether the Add of `key` makes a full queue no fuller. `waited`: the call has waited for room;
-  // others find none as long as there are some that wait, so that they do not overtake them.
-  bool HasRoom(std::string_view key, const AddOptions& add, bool waited = false) const
-      WQ_REQUIRES(mu) {
-    return Fits(1, waited) || DebounceOf(add).quiet.count() > 0 || LeavesAlone(key, add) ||
-           !state->WouldBePending(key);
+  // How many keys the Add of `key` makes pending at once: 0 or 1.
+  size_t PlacesFor(std::string_view key, const AddOptions& add) const WQ_REQUIRES(mu) {
+    const bool none =
+        DebounceOf(add).quiet.count() > 0 || LeavesAlone(key, add) || !state->WouldBePending(key);
+    return none ? 0 : 1;
   }
-  // Whether there is room for so many keys.
+  bool HasRoom(std::string_view key, const AddOptions& add) const WQ_REQUIRES(mu) {
+    return Fits(1, /*waited=*/false) || PlacesFor(key, add) == 0;
+  }
+  // Whether there is room for so many keys; for more than the bound, once nothing is pending.
+  // `waited`: the call has waited for room; others find none as long as there are some that wait,
+  // so that they do not overtake them.
   bool Fits(size_t keys, bool waited) const WQ_REQUIRES(mu) {
     return options.max_pending == 0 || keys == 0 ||
-           (state->pending() + keys <= options.max_pending && (waited || !adders.busy()));
+           (state->pending() + std::min(keys, options.max_pending) <= options.max_pending &&
+            (waited || !adders.busy()));
   }
   bool LeavesAlone(std::string_view key, const AddOptions& add) const WQ_REQUIRES(mu) {
     return add.if_absent && state->Find(key) != nullptr;
   }
-  auto RoomFor(std::string_view key, const AddOptions& add) const {
-    return [this, key, &add](bool waited) WQ_UNCHECKED { return HasRoom(key, add, waited); };
-  }
-  // Does what QueueOptions::when_full says, for an Add without room: waits until `deadline`, or
-  // refuses it. Full, ShuttingDown: the Add is refused. REQUIRES: the batch is empty if it waits.
-  Status AwaitRoom(const std::function<bool(bool waited)>& has_room, GetterQueue::Deadline deadline)
+  // Does what QueueOptions::when_full says, for a call without room: waits until `deadline` for as
+  // many places as `needed` returns then, or refuses it. Calls get room in the order in which they
+  // have begun to wait. Full, ShuttingDown: the call is refused. REQUIRES: the batch is empty if it
+  // waits.
+  Status AwaitRoom(const std::function<size_t()>& needed, GetterQueue::Deadline deadline)
       WQ_REQUIRES(mu);
+  Status AwaitRoom(std::string_view key, const AddOptions& add, GetterQueue::Deadline deadline)
+      WQ_REQUIRES(mu) {
+    return AwaitRoom([&]() WQ_UNCHECKED { return PlacesFor(key, add); }, deadline);
+  }
+  // Takes out the calls that there is room for now.
+  GetterQueue::Woken WakeAdders() WQ_REQUIRES(mu);
   static GetterQueue::Deadline RoomDeadline(const AddOptions& add) {
     return add.wait_for_room.has_value() ? After(*add.wait_for_room) : std::nullopt;
   }

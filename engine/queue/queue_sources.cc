@@ -168,12 +168,7 @@ Status Queue::Impl::Observe(ObserveCall* call) {
           return s;
         }
         full.Count();
-        const size_t needed = NewlyPending(*call);
-        if (needed > options.max_pending) {  // There will never be room.
-          state->CountFull();
-          return s;
-        }
-        s = AwaitRoom([&](bool waited) WQ_UNCHECKED { return Fits(needed, waited); }, deadline);
+        s = AwaitRoom([&]() WQ_UNCHECKED { return NewlyPending(*call); }, deadline);
         if (!s.ok()) {
           return s;
         }
