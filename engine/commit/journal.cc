@@ -337,16 +337,27 @@ void Journal::BeginImage() {
 Status Journal::WriteImage(storage::MutationBatch* image) {
   Flight flight;
   WaitQueue::Woken woken;
+  KeptRows newest;
+  std::vector<std::shared_ptr<const KeptRows>> rows;
   {
     const MutexLock lock(mu_);
     WQ_CHECK(imaging_, "an image that was not begun");
-    for (const auto& [key, value] : kept_) {
+    if (!kept_.empty()) {
+      frozen_.push_back(std::make_shared<KeptRows>(std::exchange(kept_, {})));
+    }
+    rows = frozen_;
+  }
+  for (const auto& of_attempt : rows) {
+    for (const auto& [key, value] : *of_attempt) {
       if (value.has_value()) {
         image->Put(storage::Family::kSources, key, *value);
       } else {
         image->Erase(storage::Family::kSources, key);
       }
     }
+  }
+  {
+    const MutexLock lock(mu_);
     image->Append(open_.Close());
     open_.Clear();
     flight = NextFlight();
@@ -361,7 +372,8 @@ Status Journal::WriteImage(storage::MutationBatch* image) {
     imaging_ = false;
     if (status.ok()) {
       failed_ = Status::Ok();
-      kept_.clear();
+      frozen_.clear();  // `rows` has them still: they are freed without the lock.
+      newest.swap(kept_);
     }
     woken = EndWrite(status, flight);
   }
@@ -443,9 +455,15 @@ class Journal::Rows final : public storage::Reader {
     const Status written = journal_->WriteOut();
     if (!written.ok()) {
       const MutexLock lock(journal_->mu_);
-      if (const auto it = journal_->kept_.find(std::string(key)); it != journal_->kept_.end()) {
-        *value = it->second.value_or("");
-        return it->second.has_value() ? Status::Ok() : Status::NotFound("the row was erased");
+      const KeptRows* rows = &journal_->kept_;
+      for (size_t older = journal_->frozen_.size();; rows = journal_->frozen_[--older].get()) {
+        if (const auto it = rows->find(std::string(key)); it != rows->end()) {
+          *value = it->second.value_or("");
+          return it->second.has_value() ? Status::Ok() : Status::NotFound("the row was erased");
+        }
+        if (older == 0) {
+          break;
+        }
       }
     }
     const std::shared_lock<std::shared_mutex> lock(journal_->reads_mu_);
@@ -511,6 +529,7 @@ Status Journal::Stop() {
 void Journal::FreeMemory() {
   const MutexLock lock(mu_);
   kept_ = {};
+  frozen_.clear();
   open_.FreeMemory();
   if (!writing_) {  // A call that is still under way may sync.
     in_flight_.FreeMemory();

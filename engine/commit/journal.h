@@ -233,8 +233,11 @@ class Journal {
   Status failed_ WQ_GUARDED_BY(mu_);         // The failure since which nothing is durable.
   bool imaging_ WQ_GUARDED_BY(mu_) = false;  // From BeginImage to its end. Implies failed_.
   bool recovers_ WQ_GUARDED_BY(mu_);         // Options::recover is to be called after a failure.
-  // Of a failed journal: the rows of sources that were changed since. nullopt: erased.
-  absl::flat_hash_map<std::string, std::optional<std::string>> kept_ WQ_GUARDED_BY(mu_);
+  // Of a failed journal: the rows of sources that were changed since. nullopt: erased. Those of
+  // frozen_ are older; each attempt at an image adds one, so that it reads them without the lock.
+  using KeptRows = absl::flat_hash_map<std::string, std::optional<std::string>>;
+  KeptRows kept_ WQ_GUARDED_BY(mu_);
+  std::vector<std::shared_ptr<const KeptRows>> frozen_ WQ_GUARDED_BY(mu_);
 
   std::shared_mutex reads_mu_;  // Held by readers of rows; alone by Reopen. Before mu_.
   bool readable_ = true;        // Under reads_mu_.
