@@ -137,7 +137,7 @@ RowRule CheckRow(const ObjectRecord& record) {
   const bool decoded = DecodeKeys(record.keys, record.object, &keys);
   size_t bytes = 0;
   for (const std::string_view key : keys) bytes += key.size();
-  const bool sound = decoded && record.object.size() <= kMaxObjectBytes &&
+  const bool sound = decoded && !record.object.empty() && record.object.size() <= kMaxObjectBytes &&
                      record.version.size() <= kMaxVersionBytes &&
                      record.tombstone.size() <= kMaxTombstoneBytes &&
                      keys.size() <= kMaxObjectKeys && bytes <= kMaxObjectKeysBytes;

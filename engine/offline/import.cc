@@ -16,6 +16,7 @@
 #include "storage/store_directory.h"
 #include "wq/clock.h"
 #include "wq/keys.h"
+#include "wq/source.h"
 
 namespace wq {
 namespace {
@@ -285,6 +286,10 @@ Status Importer::SetSource(std::string_view queue, const SourceRow& source) {
   if (Status s = CheckImported(record); !s.ok()) return s;
   Impl::Target* target = nullptr;
   if (Status s = impl_->TargetOf(queue, &target); !s.ok()) return s;
+  if (target->sources.size() == kMaxSources) {
+    return Status::InvalidArgument("source '" + source.name + "' is one more than the " +
+                                   std::to_string(kMaxSources) + " that a queue may have");
+  }
   record.id = static_cast<storage::SourceId>(target->sources.size() + 1);
   if (!target->sources.emplace(source.name, record.id).second) {
     return RefuseImported("source", source.name, storage::RowRule::kSourceTwice);

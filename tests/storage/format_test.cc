@@ -189,9 +189,8 @@ TEST_F(FormatTest, Source) {
 }
 
 TEST(Format, FamiliesKeepTheirNumbersAndNames) {
-  EXPECT_THAT(kFamilyNames,
-              ::testing::ElementsAre("default", "dirty", "lanes", "delayed", "failures",
-                                     "quarantine", "cursors", "sources"));
+  EXPECT_THAT(kFamilyNames, ::testing::ElementsAre("default", "dirty", "lanes", "delayed",
+                                                   "failures", "quarantine", "cursors", "sources"));
   EXPECT_EQ(static_cast<int>(Family::kSources), 7);
   EXPECT_EQ(kSequenceBlockBits, 13);
 }
