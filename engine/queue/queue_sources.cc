@@ -2,7 +2,7 @@
 //
 // What an observation does is decided under the queue's lock, from the index in memory. If that
 // takes the object's row, the lock is released for reading it, and all is decided again under the
-// next hold; the row still counts if the index says of it what it said before.
+// next hold; the row counts if it is the one that the index has then.
 
 #include <algorithm>
 #include <deque>
@@ -26,6 +26,9 @@ constexpr size_t kFoundObjects = 256;
 constexpr size_t kFoundBytes = size_t{1} << 20;
 constexpr size_t kPrefetched = 16;       // Keys of an observation.
 constexpr size_t kRemovedAtOnce = 1000;  // Objects of a removed source.
+// How often the index has a row that is not found: it may be erased and put again meanwhile. Then
+// the object counts as one without keys.
+constexpr int kMostMissing = 10;
 
 Status TooLong(const char* what, size_t is, size_t limit) {
   return Status::InvalidArgument(std::string(what) + ": " + std::to_string(is) + ", the limit is " +
@@ -55,7 +58,7 @@ Status CheckObservation(const Observation& observation) {
 }
 
 // Appends the keys that are not there yet.
-void AppendNew(const std::vector<std::string_view>& more, std::vector<std::string_view>* keys) {
+void AppendNew(std::span<const std::string_view> more, std::vector<std::string_view>* keys) {
   for (const std::string_view key : more) {
     if (std::find(keys->begin(), keys->end(), key) == keys->end()) {
       keys->push_back(key);
@@ -78,7 +81,8 @@ struct Queue::Impl::ObserveCall {
         options(with),
         result(to),
         id(what.object),
-        encoded(storage::EncodeKeys(what.keys, what.object)) {}
+        bad(CheckObservation(what)),
+        encoded(bad.ok() ? storage::EncodeKeys(what.keys, what.object) : std::string()) {}
 
   const std::string_view source;
   const Observation& observation;
@@ -86,18 +90,22 @@ struct Queue::Impl::ObserveCall {
   ObserveResult* const result;
   uint64_t list = 0;  // The list that makes the call; 0: none.
   bool deleted = false;
-  bool only_unseen = false;  // Of a deletion: nothing happens if the object was seen.
+  bool by_list = false;  // Of a deletion: nothing happens if the object was seen.
+  bool of_row = false;   // The keys are those of the row: they were checked before.
 
   const ObjectId id;
+  const Status bad;           // Why the observation is refused, whatever the queue has.
   const std::string encoded;  // Its keys.
 
-  // The row as it was read, and what the index had of it then.
+  // The row as it was read.
   std::optional<ObjectFacts> read;
+  int missing = 0;  // How often it was not found.
   std::string row_bytes = {};
   storage::ObjectRecord row = {};
   std::vector<std::string_view> row_keys = {};
 
-  std::vector<std::string_view> keys = {};  // To be added,
+  std::vector<std::string_view> keys = {};  // To be added, each once,
+  size_t own_keys = 0;                      // of which so many are not from the row,
   std::vector<std::string> groups = {};     // and their groups; empty: they have none.
   bool waited = false;                      // For room.
 };
@@ -110,7 +118,8 @@ void Queue::Impl::PrepareKeys(ObserveCall* call) const {
   if (seen.filtered && !call->deleted) {
     return;
   }
-  call->keys.assign(seen.keys.begin(), seen.keys.end());
+  AppendNew(seen.keys, &call->keys);
+  call->own_keys = call->keys.size();
   AppendNew(call->row_keys, &call->keys);
   for (size_t i = 0; i < std::min(call->keys.size(), kPrefetched); ++i) {
     Prefetch(call->keys[i]);
@@ -122,15 +131,16 @@ void Queue::Impl::PrepareKeys(ObserveCall* call) const {
   }
 }
 
-// NotFound: the row is not there, though the index has it. Then it has no keys.
 Status Queue::Impl::ReadRow(storage::SourceId source, ObserveCall* call) const {
   Status s =
       journal->ReadObject(id, source, call->observation.object, &call->row_bytes, &call->row);
   if (s.code() == StatusCode::kNotFound) {
     call->row = {};
+    ++call->missing;
   } else if (!s.ok()) {
     return s;
   }
+  call->read = ObjectFacts(call->row);
   static_cast<void>(storage::DecodeKeys(call->row.keys, call->observation.object, &call->row_keys));
   return {};
 }
@@ -148,9 +158,6 @@ size_t Queue::Impl::NewlyPending(const ObserveCall& call) const {
 
 Status Queue::Impl::Observe(ObserveCall* call) {
   if (Status s = CheckProcess(); !s.ok()) {
-    return s;
-  }
-  if (Status s = CheckObservation(call->observation); !s.ok()) {
     return s;
   }
   const Durability durability = call->options.durability.value_or(options.durability);
@@ -194,23 +201,32 @@ Status Queue::Impl::ObserveStep(ObserveCall* call, Time now, Effects* effects,
   if (shutting_down) {
     return RefuseAdd();
   }
-  if (Status s = CheckAdd(call->options); !s.ok()) {
-    return s;
-  }
   TrackedSource* const source = state->FindSource(call->source);
   if (source == nullptr) {
     return NoSuch("no source", call->source);
   }
   source->Prefetch(call->id);
-  for (const std::string_view key : seen.keys) {
-    if (Status s = CheckKey(key); !s.ok() && !state->IsProcessing(key)) {
-      return s;
-    }
-  }
   if (call->list != 0 && call->list != source->open_list && !WQ_MUTANT(superseded_list_goes_on)) {
     return ListIsOver();
   }
   const ObjectFacts* const facts = source->Find(call->id);
+  if (call->by_list && (facts == nullptr || source->Seen(*facts))) {
+    return {};
+  }
+  if (facts != nullptr && !call->deleted) {
+    source->See(call->id);  // It is there, even if the observation is refused.
+  }
+  if (!call->bad.ok()) {
+    return call->bad;
+  }
+  if (Status s = CheckAdd(call->options); !s.ok()) {
+    return s;
+  }
+  for (const std::string_view key : seen.keys) {
+    if (Status s = CheckKey(key); !s.ok() && !call->of_row && !state->IsProcessing(key)) {
+      return s;
+    }
+  }
   storage::ObjectRecord record{.source = source->id,
                                .object = seen.object,
                                .version = seen.version,
@@ -218,28 +234,29 @@ Status Queue::Impl::ObserveStep(ObserveCall* call, Time now, Effects* effects,
                                .scope = source->scope,
                                .keys = call->encoded,
                                .tombstone = seen.tombstone};
+  if (seen.filtered && (facts == nullptr || !facts->IsOf(*source))) {
+    record.version = {};  // No Adds of this object were made for this fingerprint.
+  }
   const ObjectFacts wanted(record);
   const bool keeps_keys = seen.filtered && seen.keys.empty() && !call->deleted;
   const bool same_keys = facts != nullptr && (keeps_keys || facts->keys == wanted.keys);
-  if (call->only_unseen && (facts == nullptr || source->Seen(*facts))) {
-    return {};
-  }
-  if (!call->deleted && same_keys && wanted.version != 0 && facts->version == wanted.version) {
-    source->See(call->id);
+  const bool says_something = wanted.version == 0 && !(seen.filtered && seen.tombstone.empty());
+  if (!call->deleted && same_keys && facts->version == wanted.version && !says_something) {
     ++source->unchanged;
     *effects =
         EndTransition(source->position, call->options.durability.value_or(options.durability));
     return {};
   }
   const bool needs_row = facts != nullptr && (keeps_keys || (!same_keys && !seen.filtered));
-  if (needs_row && !(call->read.has_value() && call->read->SameRow(*facts))) {
-    call->read = *facts;
+  if (needs_row &&
+      !(call->read.has_value() && (call->read->SameRow(*facts) || call->missing == kMostMissing))) {
     *row_of = source->id;
     return {};
   }
-  if (!needs_row && !call->row_keys.empty()) {  // Of a row that is not there any more.
+  if (!needs_row && call->read.has_value()) {  // Of a row that is not there any more.
+    call->read.reset();
     call->row_keys.clear();
-    call->keys.resize(seen.keys.size());
+    call->keys.resize(call->own_keys);
   }
   if (const size_t needed = NewlyPending(*call); !Fits(needed, call->waited)) {
     return Status::Full("queue '" + name + "' has no room for " + std::to_string(needed) +
@@ -299,7 +316,7 @@ Status Queue::OpenSource(std::string_view name, Source* source) {
   source->queue_ = impl_.get();
   source->name_ = name;
   return impl_->ChangeSources([&](QueueState& state) {
-    if (state.FindSource(name) == nullptr && state.sources().size() == kMaxSources) {
+    if (state.FindSource(name) == nullptr && state.sources().size() >= kMaxSources) {
       return TooLong("sources of a queue", kMaxSources + 1, kMaxSources);
     }
     state.OpenSource(name);
@@ -416,6 +433,8 @@ struct SourceList::Impl {
   // Returns the next row whose object was not seen; NotFound: there is none.
   Status Next(Found* next);
   Status Erase(const Found& gone, const AddOptions& options);
+  Status ObserveDeleted(const Observation& gone, const AddOptions& options, ObserveResult* result,
+                        bool of_row);
 };
 
 Status SourceList::Impl::Read() {
@@ -445,6 +464,9 @@ Status SourceList::Impl::Read() {
 }
 
 Status SourceList::Impl::Next(Found* next) {
+  if (Status s = queue->CheckProcess(); !s.ok()) {
+    return s;
+  }
   for (;;) {
     if (found.empty()) {
       size_t unseen = 0;
@@ -492,10 +514,15 @@ Status SourceList::Impl::Erase(const Found& gone, const AddOptions& options) {
   const std::vector<std::string_view> keys(gone.object.keys.begin(), gone.object.keys.end());
   const Observation observation{.object = gone.object.object, .keys = keys};
   ObserveResult unwanted;
-  Queue::Impl::ObserveCall call(source, observation, options, &unwanted);
+  return ObserveDeleted(observation, options, &unwanted, /*of_row=*/true);
+}
+
+Status SourceList::Impl::ObserveDeleted(const Observation& gone, const AddOptions& options,
+                                        ObserveResult* result, bool of_row) {
+  Queue::Impl::ObserveCall call(source, gone, options, result);
   call.list = list;
-  call.deleted = true;
-  call.only_unseen = true;
+  call.deleted = call.by_list = true;
+  call.of_row = of_row;
   return queue->Observe(&call);
 }
 
@@ -549,6 +576,14 @@ Status SourceList::NextDeleted(DeletedObject* deleted) {
       return {};
     }
   }
+}
+
+Status SourceList::ObserveDeleted(std::string_view object, std::span<const std::string_view> keys,
+                                  const AddOptions& options, ObserveResult* result) {
+  ObserveResult unwanted;
+  ObserveResult* const to = result == nullptr ? &unwanted : result;
+  *to = {};
+  return impl_->ObserveDeleted({.object = object, .keys = keys}, options, to, /*of_row=*/false);
 }
 
 Status SourceList::End(const AddOptions& options) {

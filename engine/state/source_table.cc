@@ -16,6 +16,12 @@ uint64_t Seed() {
   return seed;
 }
 
+// Of a fingerprint and a scope; the same in every process, so that equal calls have equal results.
+uint16_t Tag(uint64_t fingerprint, uint64_t scope) {
+  const uint64_t both[] = {fingerprint, scope};
+  return static_cast<uint16_t>(XXH3_64bits(both, sizeof both));
+}
+
 }  // namespace
 
 uint64_t StableHash(std::string_view bytes) { return XXH3_64bits(bytes.data(), bytes.size()); }
@@ -31,7 +37,12 @@ ObjectFacts::ObjectFacts(const storage::ObjectRecord& record)
   if (record.version.empty()) return;
   const uint64_t of_source[] = {record.fingerprint, record.scope, Seed()};
   const uint64_t seed = XXH3_64bits(of_source, sizeof of_source);
-  version = XXH3_64bits_withSeed(record.version.data(), record.version.size(), seed) | 1;
+  const uint64_t hash = XXH3_64bits_withSeed(record.version.data(), record.version.size(), seed);
+  version = hash << 17 | 1U << 16 | Tag(record.fingerprint, record.scope);
+}
+
+bool ObjectFacts::IsOf(const TrackedSource& source) const {
+  return version != 0 && static_cast<uint16_t>(version) == Tag(source.fingerprint, source.scope);
 }
 
 const ObjectFacts* TrackedSource::Find(const ObjectId& object) const {

@@ -34,8 +34,10 @@ struct [[gnu::packed, gnu::aligned(2)]] ObjectId {
   }
 };
 
+class TrackedSource;
+
 struct [[gnu::packed, gnu::aligned(2)]] ObjectFacts {
-  uint64_t version = 0;  // Hash of its version, fingerprint and scope.
+  uint64_t version = 0;  // Hash of its version, fingerprint and scope; the last 16 bits: see Tag.
   uint64_t keys = 0;     // Hash of its keys, in their order.
   uint16_t list = 0;     // The last list during which it was seen: see TrackedSource.
 
@@ -44,6 +46,9 @@ struct [[gnu::packed, gnu::aligned(2)]] ObjectFacts {
   bool SameRow(const ObjectFacts& other) const {
     return version == other.version && keys == other.keys;
   }
+  // Whether its row has a version, and the source's fingerprint and scope. Of 65 536 others one
+  // passes for the same.
+  bool IsOf(const TrackedSource& source) const;
 };
 
 // One source. The objects are in parts, so that no growth of one holds the queue's lock for long.

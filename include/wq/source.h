@@ -54,16 +54,20 @@ struct Observation {
   // The keys to reconcile, such as that of its owner. Those of the observation before that are not
   // among them are added, too, once.
   std::span<const std::string_view> keys = {};
-  // What the caller needs to know of the object once it is deleted: see DeletedObject.
+  // What the caller needs to know of the object once it is deleted: see DeletedObject. Kept with a
+  // change; an unchanged object keeps the tombstone that it has.
   std::string_view tombstone = {};
-  // The caller does not want this change reconciled: its version is recorded, and nothing is added.
+  // The caller does not want this change reconciled: its version is recorded, and nothing is added,
+  // not the keys of the row either. An object that was not yet observed unfiltered, or not with
+  // this fingerprint and scope, is recorded with an empty version: the next list may not pass it
+  // over.
   // Without `keys` those of the row stay, and so does its tombstone unless one is given; that costs
   // a read of the row. Default: off.
   bool filtered = false;
 };
 
 struct ObserveResult {
-  bool changed = false;  // Otherwise the source has seen this version already.
+  bool changed = false;  // Otherwise the row says so already, and nothing was done.
   size_t added = 0;      // Of the keys, by AddOutcome.
   size_t deduplicated = 0;
   size_t held = 0;
@@ -104,13 +108,17 @@ class SourceList {
   // has superseded it.
 
   // As Source::Observe, of an object that is there. Of one that is unchanged, nothing moves,
-  // whatever state its keys are in.
+  // whatever state its keys are in. An object whose observation is refused is no deletion.
   Status Observe(const Observation& observation, const AddOptions& options = {},
                  ObserveResult* result = nullptr);
   // Returns the next object of this scope that was neither listed nor observed since BeginList. The
   // caller may map it to more keys than the row has, and pass them to ObserveDeleted; End does the
-  // rest. NotFound: there is no other. Blocks: for reading rows.
+  // rest. NotFound: there is no other, or the source was removed. Blocks: for reading rows.
   Status NextDeleted(DeletedObject* deleted);
+  // As Source::ObserveDeleted, of an object of NextDeleted. Does nothing if it was observed
+  // meanwhile: then it is there again.
+  Status ObserveDeleted(std::string_view object, std::span<const std::string_view> keys = {},
+                        const AddOptions& options = {}, ObserveResult* result = nullptr);
   // Ends the list: of what NextDeleted would return still, the keys are added, and the rows erased.
   // Rows of another scope are erased. After an error the list goes on, and End may be repeated.
   // Blocks: for reading rows.
@@ -132,9 +140,11 @@ class Source {
   // its version is not empty and is that of its row, and so are its keys, and the source's
   // fingerprint and scope.
   //   InvalidArgument  a bound is exceeded, or a key or the options are refused.
-  //   Full             the queue has no room for all of the keys.
+  //   Full             the queue has no room for all of the keys; for more than its bound there is
+  //                    room once nothing is pending.
   //   NotFound         the source was removed.
-  // After any of these no key was added, and the row is as before. NotDurable: see above.
+  // After any of these no key was added, and the row is as before: repeat the observation, or the
+  // change is missed until the next. NotDurable: see above.
   // Blocks: as Queue::Add; and if the keys are others than those of the row, for reading it.
   Status Observe(const Observation& observation, const AddOptions& options = {},
                  ObserveResult* result = nullptr);

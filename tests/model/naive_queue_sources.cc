@@ -10,6 +10,11 @@ namespace wq::model {
 
 std::string NaiveQueue::Observe(const Call& call) {
   const bool deleted = call.op == Op::kObserveDeleted;
+  const auto found = objects_.find(call.key);
+  Object* const row = found == objects_.end() ? nullptr : &found->second;
+  if (row != nullptr && !deleted) {
+    row->seen = true;  // Even if the observation is refused.
+  }
   size_t bytes = 0;
   bool bad = false;
   for (const std::string& key : call.observed) {
@@ -19,21 +24,23 @@ std::string NaiveQueue::Observe(const Call& call) {
   if (call.key.empty() || bad || bytes > kMaxObjectKeysBytes) {
     return "InvalidArgument";
   }
-  const auto found = objects_.find(call.key);
-  Object* const row = found == objects_.end() ? nullptr : &found->second;
   const bool keeps_keys = call.filtered && call.observed.empty() && !deleted;
-  if (row != nullptr && !deleted && !call.version.empty() && row->version == call.version &&
-      row->fingerprint == fingerprint_ && (keeps_keys || row->keys == call.observed)) {
-    row->seen = true;
+  const bool current = row != nullptr && !row->version.empty() && row->fingerprint == fingerprint_;
+  const std::string version = call.filtered && !deleted && !current ? "" : call.version;
+  const bool same_version = row != nullptr && row->version == version &&
+                            (version.empty() ? call.filtered : row->fingerprint == fingerprint_);
+  if (same_version && !deleted && (keeps_keys || row->keys == call.observed)) {
     stands_on_ = source_written_;
     return "unchanged 0+0+0";
   }
   std::vector<std::string> keys;
   if (!call.filtered || deleted) {
-    keys = call.observed;
-    for (const std::string& key : row == nullptr ? std::vector<std::string>() : row->keys) {
-      if (std::find(keys.begin(), keys.end(), key) == keys.end()) {
-        keys.push_back(key);
+    for (const auto& some :
+         {call.observed, row == nullptr ? std::vector<std::string>() : row->keys}) {
+      for (const std::string& key : some) {
+        if (std::find(keys.begin(), keys.end(), key) == keys.end()) {
+          keys.push_back(key);
+        }
       }
     }
   }
@@ -44,7 +51,8 @@ std::string NaiveQueue::Observe(const Call& call) {
     const bool held = key.quarantined && options_.quarantined_add == QuarantinedAdd::kHold;
     needed += gathers || key.queued || key.processing || held ? 0 : 1;
   }
-  if (options_.max_pending > 0 && needed > 0 && Pending().size() + needed > options_.max_pending) {
+  const size_t places = std::min(needed, options_.max_pending);
+  if (places > 0 && Pending().size() + places > options_.max_pending) {
     return "Full";
   }
   std::array<size_t, 3> counts = {};
@@ -61,7 +69,7 @@ std::string NaiveQueue::Observe(const Call& call) {
     objects_.erase(call.key);
   } else {
     Object& now = objects_[call.key];
-    now = {call.version, fingerprint_, keeps_keys ? now.keys : call.observed, true};
+    now = {version, fingerprint_, keeps_keys ? now.keys : call.observed, true};
   }
   if (row != nullptr || !deleted) {
     stands_on_ = source_written_ = calls_;

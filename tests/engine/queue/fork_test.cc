@@ -13,6 +13,7 @@
 
 #include "tests/engine/queue/queue_fixture.h"
 #include "wq/limiter.h"
+#include "wq/source.h"
 
 namespace wq {
 namespace {
@@ -27,11 +28,17 @@ class ForgottenKeys final : public Limiter {
 TEST_F(QueueTest, EveryCallWithAStatusIsRefusedInAForkedProcess) {
   const auto limiter = std::make_shared<ForgottenKeys>();
   CloseAndOpen({.limiter = limiter});
+  Source source;
+  std::unique_ptr<SourceList> list;
+  ASSERT_TRUE(queue_->OpenSource("s", &source).ok());
+  ASSERT_TRUE(source.Observe({.object = "o"}).ok());
+  ASSERT_TRUE(source.BeginList({}, &list).ok());
   const pid_t child = fork();
   ASSERT_GE(child, 0);
   if (child == 0) {
     std::string text;
     size_t position = 0;
+    DeletedObject deleted;
     const std::vector<Status> statuses = {
         queue_->Add("a"),
         queue_->AddAfter("a", std::chrono::seconds(1)),
@@ -55,6 +62,15 @@ TEST_F(QueueTest, EveryCallWithAStatusIsRefusedInAForkedProcess) {
         queue_->PositionOf("a", &position),
         queue_->ShutDownWithDrain(std::chrono::seconds(0)),
         queue_->Flush(),
+        queue_->OpenSource("s", &source),
+        queue_->RemoveSource("s"),
+        source.Observe({.object = "o"}),
+        source.ObserveDeleted("o"),
+        list->Observe({.object = "o"}),
+        list->NextDeleted(&deleted),
+        list->ObserveDeleted("o"),
+        list->End(),
+        source.BeginList({}, &list),
     };
     int exit_code = limiter->count == 0 ? 0 : 255;
     for (size_t i = 0; i < statuses.size(); ++i) {

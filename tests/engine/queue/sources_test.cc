@@ -78,6 +78,11 @@ class SourcesTest : public QueueTest {
     const Status s = pods_.ObserveDeleted(object, keys, {}, &result);
     return Text(s, result);
   }
+  std::string ListDeleted(std::string_view object, const Keys& keys) {
+    ObserveResult result;
+    const Status s = list_->ObserveDeleted(object, keys, {}, &result);
+    return Text(s, result);
+  }
   std::string NextDeleted() {
     DeletedObject deleted;
     const Status s = list_->NextDeleted(&deleted);
@@ -174,7 +179,8 @@ TEST_F(SourcesTest, AListAfterARestartAddsOnlyWhatChangedOrWasDeleted) {
   EXPECT_EQ(List("changed", "2"), "changed +1");
   EXPECT_EQ(List("changed", "2"), "unchanged");  // Named twice.
   EXPECT_EQ(NextDeleted(), "child 1 t left owner");
-  EXPECT_EQ(ObserveDeleted("child", {"mapped"}), "changed +3");
+  EXPECT_EQ(ListDeleted("child", {"mapped"}), "changed +3");
+  EXPECT_EQ(ListDeleted("child", {"mapped"}), "unchanged");
   EXPECT_EQ(NextDeleted(), "deleted 1  deleted");
   EXPECT_EQ(NextDeleted(), "NotFound");
   ASSERT_TRUE(list_->End().ok());
@@ -198,6 +204,7 @@ TEST_F(SourcesTest, AnObjectObservedDuringAListIsNotDeleted) {
   Observe("a", "2");
   Observe("b", "1");
   Work();
+  EXPECT_EQ(ListDeleted("a", {"mapped"}), "unchanged");  // It is there again.
   EXPECT_EQ(NextDeleted(), "NotFound");
   ASSERT_TRUE(list_->End().ok());
   EXPECT_EQ(State(), "");
@@ -243,8 +250,98 @@ TEST_F(SourcesTest, AFilteredObservationKeepsTheKeysOfTheRow) {
   Crash();
   BeginList();
   EXPECT_EQ(NextDeleted(), "a 2 t k");
-  EXPECT_EQ(NextDeleted(), "b 1 ");
-  EXPECT_EQ(NextDeleted(), "c 1  l");
+  EXPECT_EQ(NextDeleted(), "b  ");
+  EXPECT_EQ(NextDeleted(), "c   l");
+}
+
+// Its version alone does not say that it was reconciled.
+TEST_F(SourcesTest, AFilteredObservationDoesNotPassForOneThatWasAdded) {
+  const Keys keys = {"a"};
+  const Observation filtered{.object = "a", .version = "2", .keys = keys, .filtered = true};
+  const std::function<void()> before[] = {
+      [] {},                                               // The object is new,
+      [this] { BeginList({.fingerprint = "new code"}); },  // or is to be seen by new code,
+      [this] { BeginList({.scope = "new"}); }};
+  for (const auto& begin : before) {
+    begin();
+    EXPECT_EQ(ObserveBy(&pods_, filtered), "changed");
+    EXPECT_EQ(ObserveBy(&pods_, filtered), "unchanged");  // Nothing is written.
+    EXPECT_EQ(Observe("a", "2"), "changed +1");
+    Work();
+    EXPECT_EQ(ObserveBy(&pods_, filtered), "unchanged");
+    EXPECT_EQ(Observe("a", "2"), "unchanged");
+  }
+}
+
+TEST_F(SourcesTest, AnObjectWhoseObservationIsRefusedIsNotDeleted) {
+  CloseAndOpen({.max_pending = 1, .when_full = WhenFull::kRefuse});
+  OpenSource();
+  Observe("a", "1");
+  Work();
+  Add("x");
+  const std::string_view bad[] = {""};
+  const std::string large(kMaxTombstoneBytes + 1, 't');
+  for (const Observation& refused :
+       {Observation{.object = "a", .keys = bad}, Observation{.object = "a", .tombstone = large}}) {
+    BeginList();
+    EXPECT_EQ(ObserveBy(list_.get(), refused), "InvalidArgument");
+    EXPECT_EQ(NextDeleted(), "NotFound");
+  }
+  BeginList();
+  EXPECT_EQ(List("a", "2"), "Full");
+  EXPECT_EQ(NextDeleted(), "NotFound");
+  ASSERT_TRUE(list_->End().ok());
+  EXPECT_EQ(State(), "x:q");
+}
+
+// The bounds of a row are those of the time at which it was written.
+TEST_F(SourcesTest, AListEndsUnderLoweredBounds) {
+  EXPECT_EQ(Observe("o", "1", {"long key", "b", "c"}), "changed +3");
+  Work();
+  CloseAndOpen({.max_pending = 2, .when_full = WhenFull::kRefuse, .max_key_bytes = 4});
+  OpenSource();
+  Add("a");
+  BeginList();
+  EXPECT_EQ(list_->End().code(), StatusCode::kFull);
+  Work();
+  ASSERT_TRUE(list_->End().ok());
+  EXPECT_EQ(State(), "b:q c:q long key:q");
+}
+
+// Of a call that needs several places, and one that needs one: neither overtakes the other.
+TEST_F(SourcesTest, CallsGetRoomInTheirOrder) {
+  CloseAndOpen({.max_pending = 3, .when_full = WhenFull::kWait});
+  OpenSource();
+  for (const char* key : {"1", "2", "3"}) {
+    Add(key);
+  }
+  const auto wait_for = [this](uint64_t calls) {
+    return support::Eventually([this, calls] { return queue_->Counts().full == calls; });
+  };
+  std::thread observes([this] { EXPECT_EQ(Observe("o", "1", {"a", "b"}), "changed +2"); });
+  EXPECT_TRUE(wait_for(1));
+  std::thread adds([this] { Add("c"); });
+  EXPECT_TRUE(wait_for(2));
+  Work(1);
+  EXPECT_EQ(State(), "2:q 3:q");  // There is room for the second.
+  Work(1);
+  observes.join();
+  EXPECT_EQ(State(), "3:q a:q b:q");
+  Work(1);
+  adds.join();
+  // One that gives up lets the next one in.
+  std::thread gives_up([this] {
+    const Keys keys = {"e", "f"};
+    EXPECT_EQ(ObserveBy(&pods_, {.object = "p", .keys = keys},
+                        {.wait_for_room = std::chrono::milliseconds(100)}),
+              "Full");
+  });
+  EXPECT_TRUE(wait_for(3));
+  std::thread next([this] { Add("g"); });
+  Work(1);
+  gives_up.join();
+  next.join();
+  EXPECT_EQ(State(), "b:q c:q g:q");
 }
 
 TEST_F(SourcesTest, ANewFingerprintMakesEachRowCountAsChangedOnce) {
@@ -314,7 +411,7 @@ TEST_F(SourcesTest, AFullQueueTakesAllKeysOrNone) {
   OpenSource();
   Add("a");
   // More keys than the bound are taken once nothing is pending.
-  std::thread waits([this] { EXPECT_EQ(Observe("p", "1", {"b", "c", "d"}), "changed +3"); });
+  std::thread waits([this] { EXPECT_EQ(Observe("p", "1", {"b", "c", "d", "d"}), "changed +3"); });
   EXPECT_TRUE(support::Eventually([this] { return queue_->Counts().full == 1; }));
   Work(1);
   waits.join();
