@@ -279,6 +279,7 @@ Status Queue::Impl::ObserveStep(ObserveCall* call, Time now, Effects* effects,
     }
   } else if (has_row) {
     state->EraseObject(source, call->id, seen.object);
+    ++source->deleted;
   }
   *effects = EndTransition(last, call->options.durability.value_or(options.durability));
   source->position = std::max(source->position, effects->position);

@@ -77,7 +77,6 @@ void QueueState::PutObject(TrackedSource* source, const ObjectId& id,
 void QueueState::EraseObject(TrackedSource* source, const ObjectId& id,
                              std::string_view object) noexcept {
   source->Erase(id);
-  ++source->deleted;
   if (batch_ != nullptr) {
     storage::EraseObject(id_, source->id, object, batch_);
   }

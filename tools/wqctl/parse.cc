@@ -31,6 +31,7 @@ struct Verb {
 constexpr Verb kVerbs[] = {
     {"init", ParseInit, "make a new, empty store if there is none"},
     {"add", ParseAdd, "enqueue keys"},
+    {"sync", ParseSync, "enqueue the keys of what changed since the last list"},
     {"work", ParseWork, "run a command for each key, with retries and backoff"},
     {"serve", ParseServe, "own a store and serve it to other processes"},
     {"ui", ParseUi, "show a store that nobody serves on a live page"},

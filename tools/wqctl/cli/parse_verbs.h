@@ -12,6 +12,7 @@ namespace wqctl {
 // In the order of the help.
 Command ParseInit(const Input& input);
 Command ParseAdd(const Input& input);
+Command ParseSync(const Input& input);
 Command ParseWork(const Input& input);
 Command ParseServe(const Input& input);  // serve/serve.cc
 Command ParseUi(const Input& input);     // serve/ui.cc

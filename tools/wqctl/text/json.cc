@@ -131,6 +131,12 @@ std::string AddResultJson(uint64_t added, uint64_t deduplicated, uint64_t held, 
       {{"added", added}, {"deduplicated", deduplicated}, {"held", held}, {"refused", refused}});
 }
 
+std::string SyncResultJson(uint64_t changed, uint64_t unchanged, uint64_t deleted,
+                           uint64_t refused) {
+  return Indented(
+      {{"changed", changed}, {"unchanged", unchanged}, {"deleted", deleted}, {"refused", refused}});
+}
+
 std::string ChangeResultJson(std::string_view done, uint64_t count, uint64_t not_found,
                              bool dry_run) {
   Json json;

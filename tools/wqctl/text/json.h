@@ -35,6 +35,10 @@ struct QueueEntries {
 // {"added": …, "deduplicated": …, "held": …, "refused": …}
 std::string AddResultJson(uint64_t added, uint64_t deduplicated, uint64_t held, uint64_t refused);
 
+// {"changed": …, "unchanged": …, "deleted": …, "refused": …}
+std::string SyncResultJson(uint64_t changed, uint64_t unchanged, uint64_t deleted,
+                           uint64_t refused);
+
 // {"<done>": …, "not_found": …, "dry_run": …}; `done` is a word such as "removed".
 std::string ChangeResultJson(std::string_view done, uint64_t count, uint64_t not_found,
                              bool dry_run);
