@@ -87,6 +87,16 @@ TEST_F(OptionsCTest, DelaysHaveAModeAndKeysAreResynced) {
   EXPECT_STREQ(error_.message, "options.delay_mode is 3");
 }
 
+TEST_F(OptionsCTest, AnAddIfAbsentLeavesADelayedKeyAlone) {
+  OpenQueue(&options_);
+  EXPECT_EQ(AddAfterWith("a", kHourUs), WQ_OK);
+  add_.if_absent = 1;
+  EXPECT_EQ(AddWith("a"), WQ_OK);
+  EXPECT_EQ(AddWith("b"), WQ_OK);
+  EXPECT_EQ(Get(), "b");
+  EXPECT_EQ(Get(), "TimedOut");
+}
+
 TEST_F(OptionsCTest, AFullQueueWaitsOrRefusesAndAStuckKeyIsCounted) {
   options_.max_pending = 1;
   options_.stuck_after_us = 1;

@@ -249,6 +249,7 @@ Status ToAddOptions(const wq_add_options* in, CallOptions* out) {
   if (options.has_wait_for_room != 0) {
     out->options.wait_for_room = std::chrono::microseconds(options.wait_for_room_us);
   }
+  out->options.if_absent = options.if_absent != 0;
   return ToEnum("options.delay_mode", options.delay_mode, DelayMode::kResync,
                 &out->options.delay_mode);
 }

@@ -222,6 +222,8 @@ typedef struct wq_add_options {
   // Of the same: how long the call waits for room in a full queue. If 0: until there is room.
   int32_t has_wait_for_room;
   int64_t wait_for_room_us;
+  // Of all but wq_queue_add_rate_limited: 1: a key that has any state is left as it is.
+  int32_t if_absent;
 } wq_add_options;
 
 #ifdef __cplusplus
