@@ -19,6 +19,7 @@ using wq::c::Enter;
 using wq::c::NotNull;
 using wq::c::QueueObject;
 using wq::c::Registry;
+using wq::c::SourceObject;
 using wq::c::StoreObject;
 using wq::c::WorkerObject;
 
@@ -67,6 +68,7 @@ Status EndStore(uint64_t handle, StoreObject* object) {
   auto queues = RetireAll<QueueObject>(object->queues);
   auto closed_queues = RetireAll<QueueObject>(object->closed_queues);
   RetireAll<WorkerObject>(object->workers).clear();
+  RetireAll<SourceObject>(object->sources).clear();
   for (const auto* const all : {&queues, &closed_queues}) {
     for (const auto& queue : *all) {
       queue->readiness.reset();

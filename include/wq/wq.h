@@ -18,8 +18,8 @@
 //   wq_store_free(store, &error);
 //
 // The parts: wq/c/base.h (codes, errors, handles, bytes), wq/c/options.h, wq/c/store.h,
-// wq/c/queue.h, wq/c/replicated_log.h. wq/c/etcd.h is of a library of its own.
-// The calls are those of wq/queue.h and wq/store.h, which describe them in full.
+// wq/c/queue.h, wq/c/source.h, wq/c/replicated_log.h. wq/c/etcd.h is of a library of its own.
+// The calls are those of wq/queue.h, wq/source.h and wq/store.h, which describe them in full.
 // What C lacks, the tool wqctl does for programs, too, with -o json: reading a store beside its
 // owner, snapshots, loading, checks. This is what differs in C:
 //
@@ -53,5 +53,6 @@
 #include "wq/c/options.h"
 #include "wq/c/queue.h"
 #include "wq/c/replicated_log.h"
+#include "wq/c/source.h"
 #include "wq/c/store.h"
 // IWYU pragma: end_exports

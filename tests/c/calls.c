@@ -232,6 +232,80 @@ static void quarantine_and_cursors(wq_queue queue) {
   wq_bytes_free(&value);
 }
 
+static int32_t note_source(void* text, const wq_source_info* source) {
+  char shown[80];
+  snprintf(shown, sizeof shown, "%s:%u-%u/%u/%u", source->name, (unsigned)source->objects,
+           (unsigned)source->unchanged, (unsigned)source->changed, (unsigned)source->deleted);
+  note(text, shown, strlen(shown));
+  return 1;
+}
+
+// Lists the object pod-1 at the version.
+static void list_one(wq_source pods, const char* version, wq_observe_result* did) {
+  const wq_list_options all = {.size = sizeof all,
+                               .scope = "web",
+                               .scope_size = 3,
+                               .fingerprint = "1",
+                               .fingerprint_size = 1};
+  wq_observation seen = {.size = sizeof seen,
+                         .object = "pod-1",
+                         .object_size = 5,
+                         .version = version,
+                         .version_size = strlen(version),
+                         .tombstone = "labels",
+                         .tombstone_size = 6};
+  wq_source list = WQ_NO_SOURCE;
+  wq_bytes keys = WQ_NO_BYTES;
+  did->size = sizeof *did;
+  OK(wq_keys_append(&keys, "owner", 5, &error));
+  seen.keys = keys.data;
+  seen.keys_size = keys.size;
+  OK(wq_source_begin_list(pods, &all, &list, &error));
+  OK(wq_source_observe(list, &seen, NULL, did, &error));
+  OK(wq_source_end_list(list, NULL, &error));
+  OK(wq_source_free(list, &error));
+  EXPECT(wq_source_free(list, &error) == WQ_BAD_HANDLE);
+  wq_bytes_free(&keys);
+}
+
+static void sources(wq_queue queue) {
+  const wq_list_options all = {.size = sizeof all,
+                               .scope = "web",
+                               .scope_size = 3,
+                               .fingerprint = "1",
+                               .fingerprint_size = 1};
+  wq_source pods = WQ_NO_SOURCE;
+  wq_source list = WQ_NO_SOURCE;
+  wq_bytes row = WQ_NO_BYTES;
+  wq_observe_result did;
+  wq_observation gone = {.size = sizeof gone, .object = "pod-1", .object_size = 5, .deleted = 1};
+  char text[200] = "";
+  OK(wq_queue_open_source(queue, "pods", &pods, &error));
+  list_one(pods, "7", &did);
+  EXPECT(did.changed == 1 && did.added == 1);
+  OK(wq_queue_remove(queue, "owner", 5, &error));
+  list_one(pods, "7", &did);
+  EXPECT(did.changed == 0 && did.added == 0);
+  OK(wq_source_begin_list(pods, &all, &list, &error));
+  OK(wq_source_next_deleted(list, &row, &error));
+  EXPECT(row.size == 4 + 5 + 4 + 1 + 4 + 6 + 4 + 5);
+  EXPECT(memcmp(row.data, "\5\0\0\0pod-1\1\0\0\0007\6\0\0\0labels\5\0\0\0owner", row.size) == 0);
+  EXPECT(wq_source_next_deleted(list, &row, &error) == WQ_NOT_FOUND);
+  OK(wq_source_observe(list, &gone, NULL, &did, &error));
+  EXPECT(did.changed == 1 && did.added == 1);
+  OK(wq_source_observe(list, &gone, NULL, &did, &error));
+  EXPECT(did.changed == 0);
+  OK(wq_source_end_list(list, NULL, &error));
+  EXPECT(wq_source_end_list(list, NULL, &error) == WQ_INVALID_ARGUMENT);
+  OK(wq_queue_sources(queue, note_source, text, &error));
+  EXPECT(strcmp(text, "pods:0-1/1/1") == 0);
+  OK(wq_queue_remove(queue, "owner", 5, &error));
+  OK(wq_queue_remove_source(queue, "pods", &error));
+  EXPECT(wq_source_observe(pods, &gone, NULL, &did, &error) == WQ_NOT_FOUND);
+  OK(wq_source_free(pods, &error));
+  wq_bytes_free(&row);
+}
+
 static int32_t note_queued(void* text, const wq_queued_key* key) {
   note(text, key->key, key->key_size);
   return 1;
@@ -384,6 +458,7 @@ int main(int argc, char** argv) {
   causes(queue);
   batches(queue);
   quarantine_and_cursors(queue);
+  sources(queue);
   lanes_and_readings(queue);
   readiness(queue);
   shards(store);

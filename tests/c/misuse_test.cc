@@ -29,6 +29,7 @@ std::vector<std::function<wq_code(wq_queue)>> QueueCalls(bool good) {
   static int fd = -1;
   static wq_counts counts{};
   static wq_worker worker = WQ_NO_WORKER;
+  static wq_source source = WQ_NO_SOURCE;
   counts.size = sizeof counts;
   const char* const k = good ? "k" : nullptr;
   wq_bytes* const out = good ? &bytes : nullptr;
@@ -39,6 +40,8 @@ std::vector<std::function<wq_code(wq_queue)>> QueueCalls(bool good) {
       good ? [](void*, const wq_quarantined_key*) { return 1; } : wq_visit_quarantined(nullptr);
   const auto cursor =
       good ? [](void*, const char*, const char*, size_t) { return 1; } : wq_visit_cursor(nullptr);
+  const auto visit_source =
+      good ? [](void*, const wq_source_info*) { return 1; } : wq_visit_source(nullptr);
   const auto cause =
       good ? [](void*, const char*, const char*) { return 1; } : wq_visit_cause(nullptr);
   return {
@@ -89,6 +92,9 @@ std::vector<std::function<wq_code(wq_queue)>> QueueCalls(bool good) {
       [=](wq_queue q) { return wq_queue_position_of(q, "k", 1, good ? &size : nullptr, nullptr); },
       [=](wq_queue q) { return wq_queue_quarantined(q, quarantined, nullptr, nullptr); },
       [=](wq_queue q) { return wq_queue_cursors(q, cursor, nullptr, nullptr); },
+      [=](wq_queue q) { return wq_queue_open_source(q, k, good ? &source : nullptr, nullptr); },
+      [=](wq_queue q) { return wq_queue_remove_source(q, k, nullptr); },
+      [=](wq_queue q) { return wq_queue_sources(q, visit_source, nullptr, nullptr); },
       [=](wq_queue q) { return wq_queue_name(q, out, nullptr); },
       [=](wq_queue q) { return wq_queue_is_shutting_down(q, good ? &flag : nullptr, nullptr); },
   };

@@ -1,5 +1,5 @@
-// The objects of the handles of stores, queues and workers. An object lives from its Register to
-// its Release in the Registry; a thread that has it pinned may use it.
+// The objects of the handles of stores, queues, workers and sources. An object lives from its
+// Register to its Release in the Registry; a thread that has it pinned may use it.
 #pragma once
 
 #include <algorithm>
@@ -14,6 +14,7 @@
 #include "bindings/c/boundary/readiness.h"
 #include "bindings/c/boundary/registry.h"
 #include "wq/queue.h"
+#include "wq/source.h"
 #include "wq/store.h"
 
 namespace wq::c {
@@ -62,6 +63,7 @@ struct StoreObject {
   HandleList queues;         // Those that were not closed.
   HandleList closed_queues;  // Their handles stay valid.
   HandleList workers;        // Those that have not left.
+  HandleList sources;        // And their lists, until they are freed.
 };
 
 struct QueueObject {
@@ -77,6 +79,15 @@ struct WorkerObject {
   StoreObject* store = nullptr;  // Lives longer, as does `queue`.
   QueueObject* queue = nullptr;
   std::unique_ptr<Worker> worker;
+};
+
+// A source, or a list of it.
+struct SourceObject {
+  static constexpr Kind kKind = Kind::kSource;
+  StoreObject* store = nullptr;  // Lives longer, as does the queue.
+  Source source;
+  Mutex mu;                          // One call of a list at a time.
+  std::unique_ptr<SourceList> list;  // Constant. Null: it is none.
 };
 
 }  // namespace wq::c

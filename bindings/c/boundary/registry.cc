@@ -16,6 +16,8 @@ const char* KindName(Kind kind) {
       return "queue";
     case Kind::kWorker:
       return "worker";
+    case Kind::kSource:
+      return "source";
   }
   return "nothing";
 }

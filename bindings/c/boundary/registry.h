@@ -25,7 +25,7 @@
 
 namespace wq::c {
 
-enum class Kind : uint8_t { kNone = 0, kStore = 1, kQueue = 2, kWorker = 3 };
+enum class Kind : uint8_t { kNone = 0, kStore = 1, kQueue = 2, kWorker = 3, kSource = 4 };
 const char* KindName(Kind kind);  // "store"
 
 class Registry {

@@ -55,12 +55,17 @@ typedef struct wq_queue {
 typedef struct wq_worker {
   uint64_t handle;
 } wq_worker;
+typedef struct wq_source {
+  uint64_t handle;
+} wq_source;
 
 #define WQ_NO_STORE \
   { 0 }
 #define WQ_NO_QUEUE \
   { 0 }
 #define WQ_NO_WORKER \
+  { 0 }
+#define WQ_NO_SOURCE \
   { 0 }
 
 // Bytes that a call returns. Begin with WQ_NO_BYTES, use it for any number of calls (its memory is

@@ -23,8 +23,8 @@ WQ_EXPORT wq_code wq_store_open_in_memory(const wq_store_options* options, wq_st
 // handles stay valid; their calls return WQ_SHUTTING_DOWN. A second call returns the same code.
 // Blocks: for one flush.
 WQ_EXPORT wq_code wq_store_close(wq_store store, wq_error* error);
-// wq_store_close, then frees the handles of the store, its queues and workers, also if the close
-// fails. Returns the code of the close. Blocks: until calls that are under way have returned.
+// wq_store_close, then frees the handles of the store, its queues, workers and sources, also if the
+// close fails. Returns the code of the close. Blocks: until calls that are under way have returned.
 WQ_EXPORT wq_code wq_store_free(wq_store store, wq_error* error);
 
 // Opens the queue of this name, 1 to 64 of [A-Za-z0-9._-]. Its handle lives as long as the store's.
