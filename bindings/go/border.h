@@ -146,12 +146,12 @@ typedef struct wqgo_buffer {
   size_t count;
 } wqgo_buffer;
 
-// The source of keys: a queue or, if it is set, a worker of a queue with shards.
-typedef struct wqgo_source {
+// What hands out keys: a queue or, if it is set, a worker of a queue with shards.
+typedef struct wqgo_getter {
   wq_queue queue;
   wq_worker worker;
   int32_t has_lanes;  // The lanes of keys are wanted. Only without a worker.
-} wqgo_source;
+} wqgo_getter;
 
 static inline wqgo_result wqgo_taken(wq_code code, const wq_error* error) {
   const wqgo_result none = {code, 0, NULL};
@@ -160,7 +160,7 @@ static inline wqgo_result wqgo_taken(wq_code code, const wq_error* error) {
 }
 
 // Takes the next key, without waiting; writes its bytes to `buffer`.
-static inline wqgo_result wqgo_get(wqgo_source from, wqgo_buffer* buffer) {
+static inline wqgo_result wqgo_get(wqgo_getter from, wqgo_buffer* buffer) {
   wq_error error;
   const wq_code code = from.worker.handle != 0
                            ? wq_worker_get(from.worker, 0, &buffer->bytes, &error)
@@ -169,7 +169,7 @@ static inline wqgo_result wqgo_get(wqgo_source from, wqgo_buffer* buffer) {
 }
 
 // Takes at most `max` keys, without waiting; writes a key list to `buffer`.
-static inline wqgo_result wqgo_get_batch(wqgo_source from, size_t max, wqgo_buffer* buffer) {
+static inline wqgo_result wqgo_get_batch(wqgo_getter from, size_t max, wqgo_buffer* buffer) {
   wq_error error;
   const wq_code code =
       from.worker.handle != 0
@@ -179,7 +179,7 @@ static inline wqgo_result wqgo_get_batch(wqgo_source from, size_t max, wqgo_buff
 }
 
 // As wqgo_get_batch, and writes the keys' lanes.
-static inline wqgo_result wqgo_get_with_lanes(wqgo_source from, size_t max, wqgo_buffer* buffer,
+static inline wqgo_result wqgo_get_with_lanes(wqgo_getter from, size_t max, wqgo_buffer* buffer,
                                               int32_t* lanes) {
   wq_error error;
   const wq_code code =

@@ -177,9 +177,9 @@ func (r buffer) giveBack() {
 
 func (r buffer) text() string { return C.GoStringN(r.c.bytes.data, C.int(r.c.bytes.size)) }
 
-// takeOne takes the next key without waiting, and its lane if the source has lanes. code is
+// takeOne takes the next key without waiting, and its lane if the getter has lanes. code is
 // TimedOut, and err nil, if no key is queued.
-func takeOne(from C.wqgo_source) (key string, lane Lane, code Code, err error) {
+func takeOne(from C.wqgo_getter) (key string, lane Lane, code Code, err error) {
 	if from.has_lanes != 0 {
 		lanes := make([]C.int32_t, 1)
 		keys, code, err := takeMany(from, lanes, 1)
@@ -204,7 +204,7 @@ func takeOne(from C.wqgo_source) (key string, lane Lane, code Code, err error) {
 // takeMany takes at most max keys as takeOne does. It writes their lanes to `lanes`, which is nil
 // or has room for max.
 func takeMany(
-	from C.wqgo_source, lanes []C.int32_t, max int) (keys []string, code Code, err error) {
+	from C.wqgo_getter, lanes []C.int32_t, max int) (keys []string, code Code, err error) {
 	r := takeBuffer()
 	defer r.giveBack()
 	var result C.wqgo_result

@@ -21,7 +21,7 @@ import (
 //
 // A queue has one dispatcher; with shards, each of its workers has one.
 type dispatcher struct {
-	from C.wqgo_source
+	from C.wqgo_getter
 
 	count atomic.Int32 // waiting.Len(), for reads without the lock.
 
@@ -43,7 +43,7 @@ type waiter struct {
 
 type answer struct {
 	key  string
-	lane Lane // If the source has lanes.
+	lane Lane // If the getter has lanes.
 	err  error
 }
 
@@ -181,7 +181,7 @@ func (d *dispatcher) reserve() []*waiter {
 }
 
 // deliver ends a poll: it answers the first waiters with the keys, and all with an error. lanes is
-// nil if the source has none. REQUIRES: mu.
+// nil if the getter has none. REQUIRES: mu.
 func (d *dispatcher) deliver(reserved []*waiter, keys []string, lanes []C.int32_t, err error) {
 	for i, w := range reserved {
 		w.reserved = false
@@ -287,7 +287,7 @@ func (r *readiness) list() []*dispatcher {
 }
 
 // dispatcher makes a dispatcher that is notified from now on.
-func (r *readiness) dispatcher(from C.wqgo_source) *dispatcher {
+func (r *readiness) dispatcher(from C.wqgo_getter) *dispatcher {
 	d := &dispatcher{from: from}
 	r.mu.Lock()
 	defer r.mu.Unlock()

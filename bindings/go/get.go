@@ -15,8 +15,8 @@ func (q *Queue[T]) GetContext(ctx context.Context) (T, error) {
 	return item, err
 }
 
-// getFrom returns the item's lane, too, if the source has lanes.
-func (q *Queue[T]) getFrom(ctx context.Context, from source) (item T, lane Lane, err error) {
+// getFrom returns the item's lane, too, if the getter has lanes.
+func (q *Queue[T]) getFrom(ctx context.Context, from getter) (item T, lane Lane, err error) {
 	for {
 		key, lane, err := from.get(ctx)
 		if err != nil {
@@ -46,7 +46,7 @@ func (q *Queue[T]) GetBatch(ctx context.Context, max int) ([]T, error) {
 	return q.getBatchFrom(ctx, max, q.backend)
 }
 
-func (q *Queue[T]) getBatchFrom(ctx context.Context, max int, from source) ([]T, error) {
+func (q *Queue[T]) getBatchFrom(ctx context.Context, max int, from getter) ([]T, error) {
 	if max <= 0 {
 		return nil, newError(InvalidArgument, "max is not positive")
 	}
@@ -133,14 +133,14 @@ func (q *Queue[T]) Token(item T) (uint64, error) {
 //
 // Any goroutine may make the calls; one that waits holds no thread.
 type Worker[T comparable] struct {
-	queue  *Queue[T]
-	source workerBackend
-	left   atomic.Bool
+	queue   *Queue[T]
+	backend workerBackend
+	left    atomic.Bool
 }
 
 // workerBackend is a worker, by key.
 type workerBackend interface {
-	source
+	getter
 	shards() ([]int, error)
 	leave() error // Called once.
 }
@@ -149,11 +149,11 @@ type workerBackend interface {
 // InvalidArgument: the queue has no shards. NotSupported: the queue is remote; the server gives
 // shards to its Gets.
 func (q *Queue[T]) Join() (*Worker[T], error) {
-	source, err := q.backend.join()
+	worker, err := q.backend.join()
 	if err != nil {
 		return nil, err
 	}
-	return &Worker[T]{queue: q, source: source}, nil
+	return &Worker[T]{queue: q, backend: worker}, nil
 }
 
 // Get waits for the next item of the worker's shards as Queue.Get does. shutdown: also after Leave.
@@ -165,13 +165,13 @@ func (w *Worker[T]) Get() (item T, shutdown bool) {
 
 // GetContext waits as Queue.GetContext does, for an item of the worker's shards.
 func (w *Worker[T]) GetContext(ctx context.Context) (T, error) {
-	item, _, err := w.queue.getFrom(ctx, w.source)
+	item, _, err := w.queue.getFrom(ctx, w.backend)
 	return item, w.leftError(err)
 }
 
 // GetBatch takes items as Queue.GetBatch does, at most one of each of the worker's shards.
 func (w *Worker[T]) GetBatch(ctx context.Context, max int) ([]T, error) {
-	items, err := w.queue.getBatchFrom(ctx, max, w.source)
+	items, err := w.queue.getBatchFrom(ctx, max, w.backend)
 	return items, w.leftError(err)
 }
 
@@ -185,7 +185,7 @@ func (w *Worker[T]) leftError(err error) error {
 
 // Shards returns the shards that the worker serves now, ascending.
 func (w *Worker[T]) Shards() ([]int, error) {
-	own, err := w.source.shards()
+	own, err := w.backend.shards()
 	return own, w.leftError(err)
 }
 
@@ -195,5 +195,5 @@ func (w *Worker[T]) Leave() error {
 	if w.left.Swap(true) {
 		return nil
 	}
-	return w.source.leave()
+	return w.backend.leave()
 }

@@ -47,7 +47,7 @@ func (s *Store) openQueue(name string, request openRequest) (backend, error) {
 		return nil, err
 	}
 	q.dispatcher = q.readiness.dispatcher(
-		C.wqgo_source{queue: q.handle, has_lanes: toInt(request.options.Order == Priorities)})
+		C.wqgo_getter{queue: q.handle, has_lanes: toInt(request.options.Order == Priorities)})
 	s.watch(q.readiness)
 	return q, nil
 }
@@ -397,12 +397,12 @@ func (q *linkedQueue) keyCall(key string,
 
 // linkedWorker is a worker of a queue with shards.
 type linkedWorker struct {
-	*linkedQueue             // Of its methods, those of source are replaced.
+	*linkedQueue             // Of its methods, those of getter are replaced.
 	own          *dispatcher // Of the worker's shards.
 }
 
 func (q *linkedQueue) join() (workerBackend, error) {
-	from := C.wqgo_source{queue: q.handle}
+	from := C.wqgo_getter{queue: q.handle}
 	err := q.call(func(h C.wq_queue, e *C.wq_error) C.wq_code {
 		return C.wq_queue_join(h, &from.worker, e)
 	})

@@ -49,7 +49,7 @@ type backend interface {
 	addBatch(
 		keys []string, group string, options AddOptions, patient bool) (BatchResult, error)
 	len() (int, error)
-	source
+	getter
 	// quarantineHeld quarantines a key that the caller holds, and ends its processing.
 	quarantineHeld(key, reason string) error
 	doneBatch(keys []string) error
@@ -85,8 +85,8 @@ type backend interface {
 	join() (workerBackend, error)
 }
 
-// source hands out keys.
-type source interface {
+// getter hands out keys.
+type getter interface {
 	// get waits for a key. Its lane is set if the queue's order has priorities.
 	get(ctx context.Context) (key string, lane Lane, err error)
 	getBatch(ctx context.Context, max int) ([]string, error)
