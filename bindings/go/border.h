@@ -34,6 +34,7 @@ typedef struct wqgo_add_options {
   int64_t debounce_max_wait_us;
   int32_t has_wait_for_room;
   int64_t wait_for_room_us;
+  int32_t if_absent;
 } wqgo_add_options;
 
 static inline wq_add_options wqgo_to_add_options(wqgo_add_options options, _GoString_ group,
@@ -57,7 +58,8 @@ static inline wq_add_options wqgo_to_add_options(wqgo_add_options options, _GoSt
                               .debounce_quiet_us = options.debounce_quiet_us,
                               .debounce_max_wait_us = options.debounce_max_wait_us,
                               .has_wait_for_room = options.has_wait_for_room,
-                              .wait_for_room_us = options.wait_for_room_us};
+                              .wait_for_room_us = options.wait_for_room_us,
+                              .if_absent = options.if_absent};
   return all;
 }
 

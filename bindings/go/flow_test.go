@@ -54,6 +54,17 @@ func TestALaterReminderReplacesAnEarlierOne(t *testing.T) {
 	}
 }
 
+func TestAnAddIfAbsentLeavesADelayedItemAlone(t *testing.T) {
+	q := openQueue(t, memoryStore(t), QueueOptions[string]{})
+	q.AddAfter("delayed", time.Hour)
+	result, err := q.AddBatch([]string{"delayed", "new"}, AddOptions{IfAbsent: true})
+	must(t, err)
+	if result.Added != 1 || result.Deduplicated != 1 {
+		t.Fatalf("%+v", result)
+	}
+	wantLen(t, q, 1)
+}
+
 func TestAnAddWaitsForRoom(t *testing.T) {
 	q := openQueue(t, memoryStore(t), QueueOptions[string]{MaxPending: 1})
 	q.Add("a")

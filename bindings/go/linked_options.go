@@ -177,6 +177,7 @@ func addOptionsToC(o AddOptions) C.wqgo_add_options {
 		out.has_wait_for_room = 1
 		out.wait_for_room_us = C.int64_t(microseconds(o.WaitForRoom))
 	}
+	out.if_absent = toInt(o.IfAbsent)
 	return out
 }
 

@@ -229,6 +229,9 @@ type AddOptions struct {
 	// How long to wait for room in a full queue; less than 0: not at all; 0: until there is room. A
 	// remote queue never waits.
 	WaitForRoom time.Duration
+	// A key that is dirty, held, delayed, failing or quarantined is left as it is, and the outcome is
+	// Deduplicated. Not with RateLimited. A remote queue does not have it: NotSupported.
+	IfAbsent bool
 	// The other fields are for AddWith only.
 	After       time.Duration // More than 0: as AddAfter.
 	DelayMode   DelayMode     // Of After.

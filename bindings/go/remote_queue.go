@@ -202,6 +202,9 @@ func (q *remoteQueue) addAll(keys []string, group string, o AddOptions, patient 
 var errShutDown = newError(ShuttingDown, "the queue is shutting down")
 
 func (q *remoteQueue) addWith(key string, call addCall) (Outcome, error) {
+	if call.options.IfAbsent {
+		return 0, errIfAbsent
+	}
 	if call.how == addRateLimited {
 		if q.worker.IsHeld(key) {
 			return Added, q.fail(key, call)
@@ -277,6 +280,9 @@ func (q *remoteQueue) fail(key string, call addCall) error {
 func (q *remoteQueue) addBatch(
 	keys []string, group string, options AddOptions, patient bool) (BatchResult, error) {
 	var all BatchResult
+	if options.IfAbsent {
+		return all, errIfAbsent
+	}
 	if q.shuttingDown() {
 		return all, errShutDown
 	}
@@ -509,6 +515,8 @@ func (q *remoteQueue) len() (int, error) {
 func unsupported(what string) error {
 	return newError(NotSupported, what+": a remote queue does not have it")
 }
+
+var errIfAbsent = unsupported("AddOptions.IfAbsent")
 
 func (q *remoteQueue) positionOf(string) (int, error)      { return 0, unsupported("PositionOf") }
 func (q *remoteQueue) setCursor(string, string) error      { return unsupported("SetCursor") }

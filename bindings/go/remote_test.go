@@ -619,6 +619,10 @@ func TestARemoteQueueSaysWhatItDoesNotHave(t *testing.T) {
 	wantCode(t, err, NotSupported)
 	_, err = q.Join()
 	wantCode(t, err, NotSupported)
+	_, err = q.AddWith("a", AddOptions{IfAbsent: true})
+	wantCode(t, err, NotSupported)
+	_, err = q.AddBatch([]string{"a"}, AddOptions{IfAbsent: true})
+	wantCode(t, err, NotSupported)
 }
 
 // As in client-go: the event that it stands for must not be lost.
