@@ -80,6 +80,14 @@ func (q *Queue[T]) group(item T) string {
 	return q.groupOf(item)
 }
 
+func (q *Queue[T]) groupOfKey(key string) string {
+	item, err := q.codec.Decode(key)
+	if err != nil {
+		return ""
+	}
+	return q.groupOf(item)
+}
+
 // AddWithLane adds the item to a lane of the queue's order; a queued item moves to that lane.
 func (q *Queue[T]) AddWithLane(item T, lane Lane) error {
 	_, err := q.AddWith(item, AddOptions{Lane: &lane})

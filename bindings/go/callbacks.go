@@ -1,11 +1,12 @@
 package wq
 
-// This file has the functions that C calls: OnHealth and OnLeadership.
+// This file has the functions that C calls: OnHealth, OnLeadership and GroupOf.
 
 // #include <stdlib.h>
 // #include <wq/wq.h>
 // extern void wqgoHealth(void* handle, wq_code code, char* message);
 // extern void wqgoLeadership(void* handle, wq_leadership* change);
+// extern size_t wqgoGroupOf(void* handle, char* key, size_t size, char* group, size_t capacity);
 import "C"
 
 import (
@@ -13,8 +14,8 @@ import (
 	"unsafe"
 )
 
-// listener holds a function that C calls: StoreOptions.OnHealth, or what Replication.OnLeadership
-// is called by. Its memory is C's, because C keeps its address.
+// listener holds a function that C calls: StoreOptions.OnHealth, what Replication.OnLeadership is
+// called by, or the groups of a queue's keys. Its memory is C's, because C keeps its address.
 type listener struct{ handle *cgo.Handle }
 
 func listenBy(function any) listener {
@@ -44,6 +45,12 @@ func (l listener) installLeadership(options *C.wq_replication) {
 	options.leadership_arg = unsafe.Pointer(l.handle)
 }
 
+// installGroups sets the listener, of a func(key string) string, in the options.
+func (l listener) installGroups(options *C.wq_queue_options) {
+	options.group_of = (*[0]byte)(C.wqgoGroupOf)
+	options.group_arg = unsafe.Pointer(l.handle)
+}
+
 // free frees the listener. REQUIRES: C makes no further call.
 func (l listener) free() {
 	if l.handle != nil {
@@ -62,6 +69,16 @@ func wqgoHealth(handle unsafe.Pointer, code C.wq_code, message *C.char) {
 		return
 	}
 	onHealth(fromC(code, C.GoString(message)))
+}
+
+// wqgoGroupOf writes the group of a key that the caller has not named.
+//
+//export wqgoGroupOf
+func wqgoGroupOf(handle unsafe.Pointer, key *C.char, size C.size_t, group *C.char,
+	capacity C.size_t) C.size_t {
+	groupOf := (*cgo.Handle)(handle).Value().(func(key string) string)
+	return C.size_t(copy(unsafe.Slice((*byte)(unsafe.Pointer(group)), int(capacity)),
+		groupOf(C.GoStringN(key, C.int(size)))))
 }
 
 // wqgoLeadership reports a begin or an end of the ownership.

@@ -32,6 +32,17 @@ func TestOptionsLimitGroupsAndTheQueue(t *testing.T) {
 	wantNext(t, q, "a2")
 }
 
+func TestAnItemThatNoAddHasNamedIsInItsGroup(t *testing.T) {
+	q := openQueue(t, memoryStore(t), QueueOptions[string]{GroupOf: byLetter})
+	must(t, q.Quarantine("a1", nil))
+	must(t, q.Release("a1"))
+	keys, err := q.List(1)
+	must(t, err)
+	if len(keys) != 1 || keys[0].Group != "a" {
+		t.Fatalf("%+v", keys)
+	}
+}
+
 func TestBadLimitsAreRefused(t *testing.T) {
 	store := memoryStore(t)
 	for _, bad := range []GroupLimits{{MaxProcessing: -1}, {PerSecond: -1}, {Burst: -1},

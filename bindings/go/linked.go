@@ -36,19 +36,26 @@ func (s *Store) openQueue(name string, request openRequest) (backend, error) {
 	if err != nil {
 		return nil, err
 	}
+	groups := listener{}
+	if request.groupOf != nil {
+		groups = listenBy(request.groupOf)
+		groups.installGroups(o)
+	}
 	err = withName(name, func(name *C.char, e *C.wq_error) C.wq_code {
 		return C.wq_store_open_queue(s.handle, name, o, &q.handle, e)
 	})
 	if err != nil {
+		groups.free()
 		return nil, err
 	}
 	if q.readiness, err = newReadiness(q.handle); err != nil {
 		C.wq_queue_close(q.handle, nil) // So that it can be opened again.
+		groups.free()
 		return nil, err
 	}
 	q.dispatcher = q.readiness.dispatcher(
 		C.wqgo_getter{queue: q.handle, has_lanes: toInt(request.options.Order == Priorities)})
-	s.watch(q.readiness)
+	s.watch(q.readiness, groups)
 	return q, nil
 }
 

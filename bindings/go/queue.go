@@ -34,6 +34,7 @@ type Opener interface {
 type openRequest struct {
 	options    QueueOptions[string] // Without Codec, Limiter and GroupOf.
 	hasLimiter bool
+	groupOf    func(key string) string // Nil: there are no groups.
 	// Order, ReAddRaisesLane and MergeDelays are the constructor's, not the caller's: a remote queue
 	// has those of its owner.
 	controllers bool
@@ -131,10 +132,13 @@ func newQueue[T comparable](
 		}
 		q.codec = codec
 	}
+	request := openRequest{options: options.untyped(), hasLimiter: options.Limiter != nil,
+		controllers: controllers, failures: q.failures}
+	if q.groupOf != nil {
+		request.groupOf = q.groupOfKey
+	}
 	var err error
-	q.backend, err = store.openQueue(name, openRequest{
-		options: options.untyped(), hasLimiter: options.Limiter != nil,
-		controllers: controllers, failures: q.failures})
+	q.backend, err = store.openQueue(name, request)
 	if err != nil {
 		return nil, err
 	}

@@ -23,6 +23,7 @@ type Store struct {
 
 	mu         sync.Mutex
 	queues     []*readiness // Of the open queues.
+	groups     []listener   // Of all queues, as C may call them until the store is closed.
 	closed     bool
 	closedWith error
 }
@@ -129,19 +130,24 @@ func (s *Store) Close() error {
 // free frees what C uses. REQUIRES: C makes no further call.
 func (s *Store) free() {
 	s.listener.free()
+	for _, l := range s.groups {
+		l.free()
+	}
 	s.leaders.listener.free()
 	s.clock.end()
 }
 
-// watch makes Close end the queue's Gets.
-func (s *Store) watch(r *readiness) {
+// watch makes Close end the queue's Gets, and free its groups.
+func (s *Store) watch(r *readiness, groups listener) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
 		r.close()
+		groups.free()
 		return
 	}
 	s.queues = append(s.queues, r)
+	s.groups = append(s.groups, groups)
 }
 
 // unwatch ends the queue's Gets. Idempotent.
