@@ -71,6 +71,54 @@ static inline wqgo_result wqgo_add(wq_queue queue, _GoString_ key) {
   return wqgo_result_of(code, WQ_ADDED, &error);
 }
 
+typedef struct wqgo_observed {
+  wqgo_result result;
+  wq_observe_result did;
+} wqgo_observed;
+
+static inline wqgo_observed wqgo_observe(wq_source source, _GoString_ object, _GoString_ version,
+                                         _GoString_ tombstone, const char* keys, size_t keys_size,
+                                         int32_t filtered, int32_t deleted,
+                                         wqgo_add_options options, _GoString_ reason,
+                                         _GoString_ trace_parent) {
+  const _GoString_ no_group = {0};
+  const wq_add_options all = wqgo_to_add_options(options, no_group, reason, trace_parent);
+  const wq_observation seen = {.size = sizeof seen,
+                               .object = _GoStringPtr(object),
+                               .object_size = _GoStringLen(object),
+                               .version = _GoStringPtr(version),
+                               .version_size = _GoStringLen(version),
+                               .keys = keys,
+                               .keys_size = keys_size,
+                               .tombstone = _GoStringPtr(tombstone),
+                               .tombstone_size = _GoStringLen(tombstone),
+                               .filtered = filtered,
+                               .deleted = deleted};
+  wqgo_observed observed = {.did = {.size = sizeof observed.did}};
+  wq_error error;
+  const wq_code code = wq_source_observe(source, &seen, &all, &observed.did, &error);
+  observed.result = wqgo_result_of(code, 0, &error);
+  return observed;
+}
+
+static inline wq_code wqgo_begin_list(wq_source source, _GoString_ scope, _GoString_ fingerprint,
+                                      wq_source* list, wq_error* error) {
+  const wq_list_options options = {.size = sizeof options,
+                                   .scope = _GoStringPtr(scope),
+                                   .scope_size = _GoStringLen(scope),
+                                   .fingerprint = _GoStringPtr(fingerprint),
+                                   .fingerprint_size = _GoStringLen(fingerprint)};
+  return wq_source_begin_list(source, &options, list, error);
+}
+
+static inline wqgo_result wqgo_end_list(wq_source list, wqgo_add_options options, _GoString_ reason,
+                                        _GoString_ trace_parent) {
+  const _GoString_ no_group = {0};
+  const wq_add_options all = wqgo_to_add_options(options, no_group, reason, trace_parent);
+  wq_error error;
+  return wqgo_result_of(wq_source_end_list(list, &all, &error), 0, &error);
+}
+
 // The kind of an Add.
 typedef enum wqgo_how { WQGO_AT_ONCE, WQGO_AFTER, WQGO_RATE_LIMITED } wqgo_how;
 

@@ -6,7 +6,6 @@ package wq
 import "C"
 
 import (
-	"encoding/binary"
 	"strings"
 	"sync"
 	"unsafe"
@@ -32,7 +31,7 @@ func call(body func(e *C.wq_error) C.wq_code) error {
 }
 
 // fromC makes the error of a failed call. WQ_BAD_HANDLE means that the store is closed, because
-// this package uses no other freed handle.
+// this package uses no other freed handle, unless a list is closed during a call.
 func fromC(code C.wq_code, message string) error {
 	if code == 64 {
 		return closedError()
@@ -85,8 +84,6 @@ func (a *arena) text(s string) *C.char {
 	return c
 }
 
-// A key list passes many keys in one call: each key after its size as 4 bytes, little-endian.
-
 // splitKeys returns the keys of a well-formed list. They share the list's memory.
 func splitKeys(list string, count int) []string {
 	keys := make([]string, 0, count)
@@ -118,18 +115,20 @@ func newKeyList(keys []string) *keyList {
 }
 
 func (l *keyList) append(key string) {
-	l.list = binary.LittleEndian.AppendUint32(l.list, uint32(len(key)))
-	l.list = append(l.list, key...)
+	l.list = appendKey(l.list, key)
 	l.count++
 }
 
 func (l *keyList) size() C.size_t { return C.size_t(len(l.list)) }
 
-func (l *keyList) first() *C.char {
-	if len(l.list) == 0 {
+func (l *keyList) first() *C.char { return firstOf(l.list) }
+
+// firstOf returns where a key list begins, for C to read during a call.
+func firstOf(list []byte) *C.char {
+	if len(list) == 0 {
 		return nil
 	}
-	return (*C.char)(unsafe.Pointer(&l.list[0]))
+	return (*C.char)(unsafe.Pointer(&list[0]))
 }
 
 // add adds the keys. The refused keys are valid until the list is returned to keyLists.

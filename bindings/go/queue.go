@@ -83,6 +83,9 @@ type backend interface {
 	cursor(name string) (string, error)
 	eraseCursor(name string) error
 	cursors() (map[string]string, error)
+	openSource(name string) (sourceBackend, error)
+	removeSource(name string) error
+	sources() ([]SourceInfo, error)
 	join() (workerBackend, error)
 }
 

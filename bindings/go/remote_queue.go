@@ -523,4 +523,9 @@ func (q *remoteQueue) setCursor(string, string) error      { return unsupported(
 func (q *remoteQueue) cursor(string) (string, error)       { return "", unsupported("Cursor") }
 func (q *remoteQueue) eraseCursor(string) error            { return unsupported("EraseCursor") }
 func (q *remoteQueue) cursors() (map[string]string, error) { return nil, unsupported("Cursors") }
-func (q *remoteQueue) join() (workerBackend, error)        { return nil, unsupported("Join") }
+func (q *remoteQueue) openSource(string) (sourceBackend, error) {
+	return nil, unsupported("OpenSource")
+}
+func (q *remoteQueue) removeSource(string) error      { return unsupported("RemoveSource") }
+func (q *remoteQueue) sources() ([]SourceInfo, error) { return nil, unsupported("Sources") }
+func (q *remoteQueue) join() (workerBackend, error)   { return nil, unsupported("Join") }

@@ -623,6 +623,11 @@ func TestARemoteQueueSaysWhatItDoesNotHave(t *testing.T) {
 	wantCode(t, err, NotSupported)
 	_, err = q.AddBatch([]string{"a"}, AddOptions{IfAbsent: true})
 	wantCode(t, err, NotSupported)
+	_, err = q.OpenSource("s")
+	wantCode(t, err, NotSupported)
+	wantCode(t, q.RemoveSource("s"), NotSupported)
+	_, err = q.Sources()
+	wantCode(t, err, NotSupported)
 }
 
 // As in client-go: the event that it stands for must not be lost.

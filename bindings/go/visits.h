@@ -53,6 +53,16 @@ static inline int32_t wqgo_visit_queued(void* arg, const wq_queued_key* key) {
   return 1;
 }
 
+static inline int32_t wqgo_visit_source(void* arg, const wq_source_info* source) {
+  wqgo_visits* const visits = (wqgo_visits*)arg;
+  wqgo_put(visits, source->name, strlen(source->name));
+  wqgo_put_number(visits, (int64_t)source->objects);
+  wqgo_put_number(visits, (int64_t)source->unchanged);
+  wqgo_put_number(visits, (int64_t)source->changed);
+  wqgo_put_number(visits, (int64_t)source->deleted);
+  return 1;
+}
+
 static inline wqgo_visits wqgo_begin(wq_bytes* list) {
   const wqgo_visits visits = {list, WQ_OK};
   list->size = 0;
@@ -81,6 +91,12 @@ static inline wq_code wqgo_causes(wq_queue queue, _GoString_ key, wq_bytes* list
 static inline wq_code wqgo_cursors(wq_queue queue, wq_bytes* list, wq_error* error) {
   wqgo_visits visits = wqgo_begin(list);
   return wqgo_end(wq_queue_cursors(queue, wqgo_visit_cursor, &visits, error), &visits, error);
+}
+
+// Writes (name, objects, unchanged, changed, deleted) of each source.
+static inline wq_code wqgo_sources(wq_queue queue, wq_bytes* list, wq_error* error) {
+  wqgo_visits visits = wqgo_begin(list);
+  return wqgo_end(wq_queue_sources(queue, wqgo_visit_source, &visits, error), &visits, error);
 }
 
 // Writes (key, last error, failures, quarantined at) of each quarantined key.

@@ -1,0 +1,66 @@
+package wq
+
+// This file has the sources of a linked queue.
+
+// #include "border.h"
+// #include "visits.h"
+import "C"
+
+// linkedSource is a source of a linked queue, or a list of it. The store frees what free does not.
+type linkedSource struct{ handle C.wq_source }
+
+func (q *linkedQueue) openSource(name string) (sourceBackend, error) {
+	var s linkedSource
+	err := withName(name, func(name *C.char, e *C.wq_error) C.wq_code {
+		return C.wq_queue_open_source(q.handle, name, &s.handle, e)
+	})
+	return s, err
+}
+
+func (q *linkedQueue) removeSource(name string) error {
+	return withName(name, func(name *C.char, e *C.wq_error) C.wq_code {
+		return C.wq_queue_remove_source(q.handle, name, e)
+	})
+}
+
+func (q *linkedQueue) sources() ([]SourceInfo, error) {
+	entries, err := readKeys(func(list *C.wq_bytes, e *C.wq_error) C.wq_code {
+		return C.wqgo_sources(q.handle, list, e)
+	})
+	var sources []SourceInfo
+	for ; len(entries) > 0; entries = entries[5:] {
+		sources = append(sources, SourceInfo{Name: entries[0], Objects: int(number(entries[1])),
+			Unchanged: uint64(number(entries[2])), Changed: uint64(number(entries[3])),
+			Deleted: uint64(number(entries[4]))})
+	}
+	return sources, err
+}
+
+func (s linkedSource) observe(o observed, options AddOptions) (ObserveResult, error) {
+	seen := C.wqgo_observe(s.handle, o.object, o.version, o.tombstone,
+		firstOf(o.keys), C.size_t(len(o.keys)), toInt(o.filtered), toInt(o.deleted),
+		addOptionsToC(options), options.Reason, options.TraceParent)
+	return ObserveResult{Changed: seen.did.changed != 0, Added: int(seen.did.added),
+		Deduplicated: int(seen.did.deduplicated), Held: int(seen.did.held)}, errorOf(seen.result)
+}
+
+func (s linkedSource) beginList(options ListOptions) (sourceBackend, error) {
+	var list linkedSource
+	err := call(func(e *C.wq_error) C.wq_code {
+		return C.wqgo_begin_list(s.handle, options.Scope, options.Fingerprint, &list.handle, e)
+	})
+	return list, err
+}
+
+func (s linkedSource) nextDeleted() ([]string, error) {
+	return readKeys(func(row *C.wq_bytes, e *C.wq_error) C.wq_code {
+		return C.wq_source_next_deleted(s.handle, row, e)
+	})
+}
+
+func (s linkedSource) endList(options AddOptions) error {
+	return errorOf(C.wqgo_end_list(
+		s.handle, addOptionsToC(options), options.Reason, options.TraceParent))
+}
+
+func (s linkedSource) free() { C.wq_source_free(s.handle, nil) }

@@ -1,0 +1,242 @@
+package wq
+
+// This file has the sources of a queue, and their lists.
+
+import (
+	"encoding/binary"
+	"sync"
+	"sync/atomic"
+)
+
+// Source feeds a queue with objects, and remembers in the store which version of each it has seen:
+// so that a restarted controller, whose watch lists all objects anew, reconciles only what has
+// changed or was deleted meanwhile. docs/sources.md has a table of what an observation does, and
+// says which fingerprint a controller needs.
+//
+//	pods, err := q.OpenSource("pods")
+//	list, err := pods.BeginList(wq.ListOptions{Fingerprint: build})
+//	defer list.Close()
+//	for _, pod := range cluster.List() { // Unchanged ones move nothing.
+//		_, err = list.Observe(wq.Observation[string]{
+//			Object: pod.Name, Version: pod.Version, Items: []string{pod.Owner}}, wq.AddOptions{})
+//	}
+//	err = list.End(wq.AddOptions{}) // The rest was deleted.
+//
+// Any goroutine may make the calls; the order of two observations of one object is that of the
+// calls. An observation that returned NotDurable, which may not have been made, is repeated once
+// the store is well again.
+type Source[T comparable] struct {
+	queue   *Queue[T]
+	backend sourceBackend
+}
+
+// Observation is what is seen of an object. Object, Version and Tombstone are any bytes.
+type Observation[T comparable] struct {
+	Object string // 1 to 1024 bytes: "namespace/name".
+	// Version differs when the object does, such as its uid and resourceVersion: at most 128 bytes.
+	// "": the object counts as changed.
+	Version string
+	// Items are what to reconcile, such as the object's owner; at most 1000, and 64 KiB of keys. Those
+	// of the observation before that are not among them are added, too, once.
+	Items []T
+	// Tombstone is what the caller needs to know of the object once it is deleted: at most 4096 bytes.
+	Tombstone string
+	// Filtered: the change is not to be reconciled. Its version is recorded, and nothing is added.
+	// Without Items those of the observation before stay, which costs a read of the row.
+	Filtered bool
+}
+
+// ObserveResult is what an observation did.
+type ObserveResult struct {
+	Changed                   bool // Otherwise the source has seen this version already.
+	Added, Deduplicated, Held int  // Of the items, by Outcome.
+}
+
+// ListOptions are the options of BeginList. Both are any bytes.
+type ListOptions struct {
+	// Scope is what the list covers: cluster, kind, namespaces, selector. What was seen in another
+	// scope counts as changed, and is not taken for deleted.
+	Scope string
+	// Fingerprint is what the caller's code is. What was seen under another one counts as changed: a
+	// new fingerprint asks for a full pass.
+	Fingerprint string
+}
+
+// DeletedObject is what the source remembers of an object that is gone.
+type DeletedObject[T comparable] struct {
+	Object, Version, Tombstone string
+	Items                      []T // Without those that the codec cannot decode.
+}
+
+// SourceInfo counts what a source has seen.
+type SourceInfo struct {
+	Name    string
+	Objects int
+	// Observations since the queue was opened, Changed with the filtered ones, and deletions.
+	Unchanged, Changed, Deleted uint64
+}
+
+// sourceBackend is a source, or a list of it, by key. Thread-safe.
+type sourceBackend interface {
+	observe(o observed, options AddOptions) (ObserveResult, error)
+	beginList(options ListOptions) (sourceBackend, error)
+	nextDeleted() ([]string, error) // Object, version, tombstone, keys.
+	endList(options AddOptions) error
+	free() // Ends a list.
+}
+
+// observed is an Observation, by key.
+type observed struct {
+	object, version, tombstone string
+	keys                       []byte // A key list.
+	filtered, deleted          bool
+}
+
+// appendKey appends a key to a key list: its size as 4 bytes, little-endian, and the key.
+func appendKey(list []byte, key string) []byte {
+	list = binary.LittleEndian.AppendUint32(list, uint32(len(key)))
+	return append(list, key...)
+}
+
+// OpenSource returns the source of this name, 1 to 64 of [A-Za-z0-9._-], which is made if there is
+// none. InvalidArgument: an invalid name; more than 1000 sources; the store is in memory.
+// NotSupported: the queue is remote.
+func (q *Queue[T]) OpenSource(name string) (*Source[T], error) {
+	backend, err := q.backend.openSource(name)
+	if err != nil {
+		return nil, err
+	}
+	return &Source[T]{queue: q, backend: backend}, nil
+}
+
+// RemoveSource removes the source and all that it remembers; its items stay. NotFound: there is
+// none. Blocks: for erasing its objects.
+func (q *Queue[T]) RemoveSource(name string) error { return q.backend.removeSource(name) }
+
+// Sources returns the queue's sources by name.
+func (q *Queue[T]) Sources() ([]SourceInfo, error) { return q.backend.sources() }
+
+// Observe records that the object is as the observation says, and adds its items, unless it is
+// unchanged: its version is not "" and is the recorded one, and so are its items, and the source's
+// fingerprint and scope. InvalidArgument: a bound is exceeded, an item has no valid key, or the
+// options have a delay. Full: the queue has no room for all items. NotFound: the source was
+// removed. After these nothing has changed. Blocks: as AddWith; for reading the row if the items
+// differ.
+func (s *Source[T]) Observe(o Observation[T], options AddOptions) (ObserveResult, error) {
+	return s.queue.observe(s.backend, o, false, options)
+}
+
+// ObserveDeleted adds these items and those that are recorded, and forgets the object.
+func (s *Source[T]) ObserveDeleted(
+	object string, items []T, options AddOptions) (ObserveResult, error) {
+	return s.queue.observe(s.backend, Observation[T]{Object: object, Items: items}, true, options)
+}
+
+// BeginList begins a list of all objects. A source has one list at a time: the one before is
+// superseded. Observations from now on have its scope and fingerprint.
+func (s *Source[T]) BeginList(options ListOptions) (*SourceList[T], error) {
+	backend, err := s.backend.beginList(options)
+	if err != nil {
+		return nil, err
+	}
+	return &SourceList[T]{queue: s.queue, backend: backend}, nil
+}
+
+// SourceList is a list of all objects of a source. Its calls return InvalidArgument once it has
+// ended, or was closed, or a later list has superseded it. It makes one call at a time.
+type SourceList[T comparable] struct {
+	queue   *Queue[T]
+	backend sourceBackend
+	closed  atomic.Bool
+}
+
+var errListClosed = newError(InvalidArgument, "the list is closed")
+
+// Observe is Source.Observe of an object that is there. Of one that is unchanged nothing moves,
+// whatever state its items are in.
+func (l *SourceList[T]) Observe(o Observation[T], options AddOptions) (ObserveResult, error) {
+	if l.closed.Load() {
+		return ObserveResult{}, errListClosed
+	}
+	return l.queue.observe(l.backend, o, false, options)
+}
+
+// NextDeleted returns the next object of this scope that was neither listed nor observed since
+// BeginList. The caller may map it to more items, and pass them to ObserveDeleted; End does the
+// rest. NotFound: there is no other. Blocks: for reading rows.
+func (l *SourceList[T]) NextDeleted() (DeletedObject[T], error) {
+	var deleted DeletedObject[T]
+	if l.closed.Load() {
+		return deleted, errListClosed
+	}
+	row, err := l.backend.nextDeleted()
+	if err != nil {
+		return deleted, err
+	}
+	deleted.Object, deleted.Version, deleted.Tombstone = row[0], row[1], row[2]
+	for _, key := range row[3:] {
+		if item, err := l.queue.codec.Decode(key); err == nil {
+			deleted.Items = append(deleted.Items, item)
+		}
+	}
+	return deleted, nil
+}
+
+// ObserveDeleted is Source.ObserveDeleted, unless the object was seen since BeginList: what
+// NextDeleted has returned may be there again.
+func (l *SourceList[T]) ObserveDeleted(
+	object string, items []T, options AddOptions) (ObserveResult, error) {
+	if l.closed.Load() {
+		return ObserveResult{}, errListClosed
+	}
+	return l.queue.observe(l.backend, Observation[T]{Object: object, Items: items}, true, options)
+}
+
+// End ends the list: of what NextDeleted would return still, it adds the items, and forgets the
+// objects. After an error the list goes on, and End may be repeated. Blocks: for reading rows.
+func (l *SourceList[T]) End(options AddOptions) error {
+	if l.closed.Load() {
+		return errListClosed
+	}
+	if err := checkNoDelay(options); err != nil {
+		return err
+	}
+	return l.backend.endList(options)
+}
+
+// Close frees the list. Without End it is abandoned: nothing is taken for deleted. Idempotent.
+// Blocks: until its calls have returned.
+func (l *SourceList[T]) Close() {
+	if !l.closed.Swap(true) {
+		l.backend.free()
+	}
+}
+
+func checkNoDelay(options AddOptions) error {
+	if options.RateLimited || options.After > 0 {
+		return newError(InvalidArgument, "an observation has no delay")
+	}
+	return nil
+}
+
+// observedKeys has the memory of key lists.
+var observedKeys = sync.Pool{New: func() any { return new([]byte) }}
+
+func (q *Queue[T]) observe(by sourceBackend, o Observation[T], deleted bool,
+	options AddOptions) (ObserveResult, error) {
+	if err := checkNoDelay(options); err != nil {
+		return ObserveResult{}, err
+	}
+	keys := observedKeys.Get().(*[]byte)
+	defer observedKeys.Put(keys)
+	*keys = (*keys)[:0]
+	for _, item := range o.Items {
+		key, err := q.codec.Encode(item)
+		if err != nil {
+			return ObserveResult{}, err
+		}
+		*keys = appendKey(*keys, key)
+	}
+	return by.observe(observed{object: o.Object, version: o.Version, tombstone: o.Tombstone,
+		keys: *keys, filtered: o.Filtered, deleted: deleted}, options)
+}
