@@ -30,8 +30,8 @@
 // meaning, and so implements it: controller-runtime takes it by controller.Options.NewQueue, see
 // NewPriorityQueue. Those methods return no error. Queue.Err and Queue.Errors report their
 // failures, and Store.Health reports the store's own state. Other calls return errors, and offer
-// what client-go does not have: lanes, shards, batches, cursors, quarantine, Get with a context;
-// metrics (Store.WriteMetrics).
+// what client-go does not have: lanes, shards, batches, sources, cursors, quarantine, Get with a
+// context; metrics (Store.WriteMetrics).
 //
 // The states of a key, the durability levels and what a crash leaves are specified in wq/queue.h
 // and wq/options.h of the C++ interface.
@@ -41,9 +41,9 @@
 // that changes a queue holds a thread while it waits for the disk; a batch needs one wait for many
 // items.
 //
-// Lifetime. A Store and a Client live until Close, a Worker until Leave: the garbage collector
-// closes none of them. A queue lives as long as its Store; Queue.Close closes it earlier, so that
-// it can be opened again.
+// Lifetime. A Store, a Client and a SourceList live until Close, a Worker until Leave: the garbage
+// collector closes none of them. A queue lives as long as its Store; Queue.Close closes it earlier,
+// so that it can be opened again.
 //
 // The package links with libwq.so by pkg-config; with the build tag wq_static the program needs no
 // shared library. The build tag wq_etcd links etcd's client, which StoreOptions.Replication needs.

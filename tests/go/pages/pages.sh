@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# pages.sh MODULE DIR: runs the code that README.md and the package's comment in MODULE show, in
-# DIR, which it makes anew. controller-runtime and client-go are the stubs of this directory.
+# pages.sh MODULE DIR: runs the code that README.md and the package's comment in MODULE show, and
+# compiles that of docs/sources.md, in DIR, which it makes anew. controller-runtime and client-go are
+# the stubs of this directory.
 set -euo pipefail
 
 module=$(realpath -- "${1:?usage: pages.sh MODULE DIR}")
@@ -12,11 +13,12 @@ cp -r -- "$here" "$dir"
 cd "$dir"
 go mod edit -replace "example.org/wq=$module"
 
-# The first block of the README, and the code in the package's comment.
-# shellcheck disable=SC2016
-readme=$(awk '/^```/ { if (inside) exit; inside = /^```go$/; next } inside' "$module/README.md")
+# The first block of the pages, and the code in the package's comment.
+first() { awk '/^```/ { if (inside) exit; inside = /^```go$/; next } inside' "$1"; }
+readme=$(first "$module/README.md")
+sources=$(first "$module/../../docs/sources.md")
 comment=$(sed -n '/^package/q; s|^//\t||p' "$module/doc.go")
-[[ $readme == *NewQueue* && $comment == *GetContext* ]] ||
+[[ $readme == *NewQueue* && $comment == *GetContext* && $sources == *OpenSource* ]] ||
   { echo 'pages: the code was not found' >&2; exit 1; }
 
 # The store of a test; and the loop gets its queue, so that the test can shut it down.
@@ -45,7 +47,10 @@ END
   printf '}\n\n'
   echo 'func comment(ctx context.Context, reconcile func(*wq.Queue[string], string)) error {'
   printf '%s\n' "$comment" | sed 's/^./\t&/'
-  echo '}'
+  printf '}\n\n'
+  echo 'func sources(queue *wq.Queue[string], cluster cluster, build string) error {'
+  printf '%s\n' "$sources" | sed 's/^./\t&/'
+  printf '\treturn nil\n}\n'
 } >shown.go
 unformatted=$(gofmt -l .)
 [[ -z $unformatted ]] || { echo "pages: gofmt would change: $unformatted" >&2; exit 1; }

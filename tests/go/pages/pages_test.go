@@ -31,6 +31,19 @@ var (
 	_ priorityqueue.PriorityQueue[string] = (*wq.PriorityQueue[string, priorityqueue.AddOpts])(nil)
 )
 
+// cluster is what docs/sources.md leaves to the reader.
+type cluster interface {
+	List() []object
+	Watch() <-chan event
+}
+
+type object struct{ Name, Version, Owner string }
+
+type event struct {
+	object
+	Deleted bool
+}
+
 // reconciler calls a function.
 type reconciler func(reconcile.Request) error
 
