@@ -419,12 +419,22 @@ struct SourceList::Impl {
   };
   std::deque<Found> found = {};
 
+  // The source, if the list goes on.
+  Status Find(const TrackedSource** of) const WQ_REQUIRES(queue->mu) {
+    if (queue->closed) {
+      return queue->RefuseAdd();
+    }
+    *of = queue->state->FindSource(source);
+    const bool over =
+        *of == nullptr || ((*of)->open_list != list && !WQ_MUTANT(superseded_list_goes_on));
+    return over ? ListIsOver() : Status::Ok();
+  }
   // Whether the row's object was not seen since BeginList.
   Status IsUnseen(std::string_view object, bool* unseen) const {
     const MutexLock lock(queue->mu);
-    const TrackedSource* const of = queue->state->FindSource(source);
-    if (of == nullptr || (of->open_list != list && !WQ_MUTANT(superseded_list_goes_on))) {
-      return ListIsOver();
+    const TrackedSource* of = nullptr;
+    if (Status s = Find(&of); !s.ok()) {
+      return s;
     }
     const ObjectFacts* const facts = of->Find(ObjectId(object));
     *unseen = facts != nullptr && !of->Seen(*facts);
@@ -473,9 +483,9 @@ Status SourceList::Impl::Next(Found* next) {
       size_t unseen = 0;
       {
         const MutexLock lock(queue->mu);
-        const TrackedSource* const of = queue->state->FindSource(source);
-        if (of == nullptr || (of->open_list != list && !WQ_MUTANT(superseded_list_goes_on))) {
-          return ListIsOver();
+        const TrackedSource* of = nullptr;
+        if (Status s = Find(&of); !s.ok()) {
+          return s;
         }
         unseen = of->unseen();
       }

@@ -196,6 +196,15 @@ TEST_F(SourcesTest, AListAfterARestartAddsOnlyWhatChangedOrWasDeleted) {
   EXPECT_EQ(NextDeleted(), "NotFound");
 }
 
+TEST_F(SourcesTest, AListOfAClosedQueueSaysSo) {
+  Observe("a", "1");
+  BeginList();
+  ASSERT_TRUE(store_->CloseQueue(queue_).ok());
+  EXPECT_EQ(List("a", "1"), "ShuttingDown");
+  EXPECT_EQ(NextDeleted(), "ShuttingDown");
+  EXPECT_EQ(list_->End().code(), StatusCode::kShuttingDown);
+}
+
 TEST_F(SourcesTest, AnObjectObservedDuringAListIsNotDeleted) {
   Observe("a", "1");
   Observe("b", "1");
