@@ -42,7 +42,13 @@ bool GetterQueue::Wait(Mutex& mu, Deadline deadline, size_t places, bool again) 
   const std::shared_ptr<Getter> getter = OwnGetter();
   getter->woken = false;
   getter->places = places;
-  waiting_.insert(again ? waiting_.begin() : waiting_.end(), getter);
+  if (!again) {
+    getter->since = ++waits_;
+  }
+  waiting_.insert(
+      std::find_if(waiting_.begin(), waiting_.end(),
+                   [&getter](const auto& other) { return other->since > getter->since; }),
+      getter);
   bool in_time = true;
   while (!getter->woken && in_time) {
     if (deadline.has_value()) {

@@ -40,6 +40,7 @@ class GetterQueue {
     CondVar cv;
     bool woken = false;  // Taken out of the queue. Under the lock of the queue it waits for.
     size_t places = 1;   // How many it needs.
+    uint64_t since = 0;  // Its place in the order.
   };
 
   // Threads that were taken out and have to be notified: one that is not would wait for ever. So
@@ -66,7 +67,8 @@ class GetterQueue {
 
   // Blocks: until another thread takes this one out, or the deadline passes. Releases `mu` during
   // the wait. False if the deadline has passed; the caller still has to check for a key then.
-  // `places`: how many it needs. `again`: it was taken out and found too few, and waits in front.
+  // `places`: how many it needs. `again`: it was taken out and found too few, and keeps its place
+  // in the order.
   bool Wait(Mutex& mu, Deadline deadline, size_t places = 1, bool again = false) WQ_REQUIRES(mu);
 
   bool empty() const { return waiting_.empty(); }
@@ -84,6 +86,7 @@ class GetterQueue {
   Woken Take(size_t n);
 
   const First first_;
+  uint64_t waits_ = 0;
   std::vector<std::shared_ptr<Getter>> waiting_;  // In the order in which they began to wait.
   size_t running_ = 0;  // The places of those taken out that have not returned from Wait yet.
 };

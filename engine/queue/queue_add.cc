@@ -95,19 +95,22 @@ QueueState::Added Queue::Impl::AddOne(const HashedKey& key, const AddOptions& ad
 
 // --- In a full queue ---
 
-Status Queue::Impl::AwaitRoom(const std::function<size_t()>& needed,
-                              GetterQueue::Deadline deadline) {
-  state->CountFull();
+Status Queue::Impl::AwaitRoom(const std::function<size_t()>& needed, GetterQueue::Deadline deadline,
+                              bool waited) {
+  if (!waited) {
+    state->CountFull();
+  }
   bool in_time = options.when_full == WhenFull::kWait;
-  for (bool waited = false;; waited = true) {
+  for (;; waited = true) {
     const size_t places = needed();
     if (Fits(places, waited)) {
       return {};
     }
     if (!in_time) {
       WakeAdders().Notify();  // Those behind this call may need fewer places.
-      return Status::Full("queue '" + name + "' is full: " + std::to_string(state->pending()) +
-                          " keys are pending, the bound is " + std::to_string(options.max_pending));
+      return Status::Full("queue '" + name + "' has no room for " + std::to_string(places) +
+                          (places == 1 ? " key: " : " keys: ") + std::to_string(state->pending()) +
+                          " are pending, the bound is " + std::to_string(options.max_pending));
     }
     in_time = adders.Wait(mu, deadline, std::min(places, options.max_pending), waited);
     if (shutting_down) {

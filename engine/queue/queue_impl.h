@@ -221,10 +221,11 @@ struct Queue::Impl final : Timer::Target, HistoryRecorder::Source {
   }
   // Does what QueueOptions::when_full says, for a call without room: waits until `deadline` for as
   // many places as `needed` returns then, or refuses it. Calls get room in the order in which they
-  // have begun to wait. Full, ShuttingDown: the call is refused. REQUIRES: the batch is empty if it
-  // waits.
-  Status AwaitRoom(const std::function<size_t()>& needed, GetterQueue::Deadline deadline)
-      WQ_REQUIRES(mu);
+  // have begun to wait. `waited`: this one did before. Full, ShuttingDown: the call is refused.
+  // REQUIRES: the batch is empty if it waits; after Ok the call ends with EndTransition, or calls
+  // WakeAdders.
+  Status AwaitRoom(const std::function<size_t()>& needed, GetterQueue::Deadline deadline,
+                   bool waited = false) WQ_REQUIRES(mu);
   Status AwaitRoom(std::string_view key, const AddOptions& add, GetterQueue::Deadline deadline)
       WQ_REQUIRES(mu) {
     return AwaitRoom([&]() WQ_UNCHECKED { return PlacesFor(key, add); }, deadline);

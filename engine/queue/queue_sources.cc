@@ -57,6 +57,14 @@ Status CheckObservation(const Observation& observation) {
   return {};
 }
 
+// Each key once, in their order: an object whose keys come in another order is the same.
+std::string EncodeKeySet(const Observation& observation) {
+  std::vector<std::string_view> keys(observation.keys.begin(), observation.keys.end());
+  std::sort(keys.begin(), keys.end());
+  keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
+  return storage::EncodeKeys(keys, observation.object);
+}
+
 // Appends the keys that are not there yet.
 void AppendNew(std::span<const std::string_view> more, std::vector<std::string_view>* keys) {
   for (const std::string_view key : more) {
@@ -82,7 +90,7 @@ struct Queue::Impl::ObserveCall {
         result(to),
         id(what.object),
         bad(CheckObservation(what)),
-        encoded(bad.ok() ? storage::EncodeKeys(what.keys, what.object) : std::string()) {}
+        encoded(bad.ok() ? EncodeKeySet(what) : std::string()) {}
 
   const std::string_view source;
   const Observation& observation;
@@ -171,12 +179,12 @@ Status Queue::Impl::Observe(ObserveCall* call) {
     {
       const MutexLock lock(mu);
       if (Status s = ObserveStep(call, now, &effects, &row_of); !s.ok()) {
-        if (s.code() != StatusCode::kFull) {
-          return s;
+        if (s.code() == StatusCode::kFull) {
+          full.Count(call->waited ? 0 : 1);
+          s = AwaitRoom([&]() WQ_UNCHECKED { return NewlyPending(*call); }, deadline, call->waited);
         }
-        full.Count();
-        s = AwaitRoom([&]() WQ_UNCHECKED { return NewlyPending(*call); }, deadline);
         if (!s.ok()) {
+          WakeAdders().Notify();  // Those behind this call, which leaves its places free.
           return s;
         }
         call->waited = true;
@@ -187,6 +195,8 @@ Status Queue::Impl::Observe(ObserveCall* call) {
       return EndCall(std::move(effects), durability);
     }
     if (Status s = ReadRow(*row_of, call); !s.ok()) {
+      const MutexLock lock(mu);
+      WakeAdders().Notify();
       return s;
     }
     PrepareKeys(call);
@@ -211,6 +221,7 @@ Status Queue::Impl::ObserveStep(ObserveCall* call, Time now, Effects* effects,
   }
   const ObjectFacts* const facts = source->Find(call->id);
   if (call->by_list && (facts == nullptr || source->Seen(*facts))) {
+    *effects = EndTransition(0, Durability::kAsync);
     return {};
   }
   if (facts != nullptr && !call->deleted) {
@@ -259,8 +270,7 @@ Status Queue::Impl::ObserveStep(ObserveCall* call, Time now, Effects* effects,
     call->keys.resize(call->own_keys);
   }
   if (const size_t needed = NewlyPending(*call); !Fits(needed, call->waited)) {
-    return Status::Full("queue '" + name + "' has no room for " + std::to_string(needed) +
-                        " keys at once: the bound is " + std::to_string(options.max_pending));
+    return Status::Full("");  // Its words are AwaitRoom's.
   }
   if (keeps_keys && needs_row) {
     record.keys = call->row.keys;
@@ -425,8 +435,10 @@ struct SourceList::Impl {
       return queue->RefuseAdd();
     }
     *of = queue->state->FindSource(source);
-    const bool over =
-        *of == nullptr || ((*of)->open_list != list && !WQ_MUTANT(superseded_list_goes_on));
+    if (*of == nullptr) {
+      return NoSuch("no source", source);
+    }
+    const bool over = (*of)->open_list != list && !WQ_MUTANT(superseded_list_goes_on);
     return over ? ListIsOver() : Status::Ok();
   }
   // Whether the row's object was not seen since BeginList.

@@ -105,7 +105,7 @@ class SourceList {
   SourceList& operator=(const SourceList&) = delete;
 
   // Each call returns InvalidArgument once the list has ended, or a later BeginList of the source
-  // has superseded it.
+  // has superseded it, and NotFound once the source was removed.
 
   // As Source::Observe, of an object that is there. Of one that is unchanged, nothing moves,
   // whatever state its keys are in. An object whose observation is refused is no deletion.
@@ -113,7 +113,7 @@ class SourceList {
                  ObserveResult* result = nullptr);
   // Returns the next object of this scope that was neither listed nor observed since BeginList. The
   // caller may map it to more keys than the row has, and pass them to ObserveDeleted; End does the
-  // rest. NotFound: there is no other, or the source was removed. Blocks: for reading rows.
+  // rest. NotFound: there is no other. Blocks: for reading rows.
   Status NextDeleted(DeletedObject* deleted);
   // As Source::ObserveDeleted, of an object of NextDeleted. Does nothing if it was observed
   // meanwhile: then it is there again.

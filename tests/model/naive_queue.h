@@ -132,7 +132,7 @@ class NaiveQueue {
   struct Object {
     std::string version;
     std::string fingerprint;
-    std::vector<std::string> keys;
+    std::set<std::string> keys;
     bool seen = false;  // Since the list began.
   };
   std::string Observe(const Call& call);

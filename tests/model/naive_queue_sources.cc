@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 
 #include "tests/model/naive_queue.h"
 #include "wq/source.h"
@@ -10,6 +11,7 @@ namespace wq::model {
 
 std::string NaiveQueue::Observe(const Call& call) {
   const bool deleted = call.op == Op::kObserveDeleted;
+  const std::set<std::string> observed(call.observed.begin(), call.observed.end());
   const auto found = objects_.find(call.key);
   Object* const row = found == objects_.end() ? nullptr : &found->second;
   if (row != nullptr && !deleted) {
@@ -29,18 +31,19 @@ std::string NaiveQueue::Observe(const Call& call) {
   const std::string version = call.filtered && !deleted && !current ? "" : call.version;
   const bool same_version = row != nullptr && row->version == version &&
                             (version.empty() ? call.filtered : row->fingerprint == fingerprint_);
-  if (same_version && !deleted && (keeps_keys || row->keys == call.observed)) {
+  if (same_version && !deleted && (keeps_keys || row->keys == observed)) {
     stands_on_ = source_written_;
     return "unchanged 0+0+0";
   }
   std::vector<std::string> keys;
   if (!call.filtered || deleted) {
-    for (const auto& some :
-         {call.observed, row == nullptr ? std::vector<std::string>() : row->keys}) {
-      for (const std::string& key : some) {
-        if (std::find(keys.begin(), keys.end(), key) == keys.end()) {
-          keys.push_back(key);
-        }
+    std::vector<std::string> all = call.observed;
+    if (row != nullptr) {
+      all.insert(all.end(), row->keys.begin(), row->keys.end());
+    }
+    for (const std::string& key : all) {
+      if (std::find(keys.begin(), keys.end(), key) == keys.end()) {
+        keys.push_back(key);
       }
     }
   }
@@ -69,7 +72,7 @@ std::string NaiveQueue::Observe(const Call& call) {
     objects_.erase(call.key);
   } else {
     Object& now = objects_[call.key];
-    now = {version, fingerprint_, keeps_keys ? now.keys : call.observed, true};
+    now = {version, fingerprint_, keeps_keys ? now.keys : observed, true};
   }
   if (row != nullptr || !deleted) {
     stands_on_ = source_written_ = calls_;

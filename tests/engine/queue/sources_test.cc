@@ -244,6 +244,7 @@ TEST_F(SourcesTest, ANewOwnerOfAnObjectIsAddedWithTheOldOne) {
   EXPECT_EQ(Observe("child", "2", {"both", "new"}), "changed +3");
   Work();
   EXPECT_EQ(Observe("child", "3", {"both", "new"}), "changed +2");
+  EXPECT_EQ(Observe("child", "3", {"new", "both", "new"}), "unchanged");  // The same keys.
   EXPECT_EQ(Observe("child", "3", {"both"}), "changed =2");  // The version alone is not all.
 }
 
@@ -338,19 +339,31 @@ TEST_F(SourcesTest, CallsGetRoomInTheirOrder) {
   EXPECT_EQ(State(), "3:q a:q b:q");
   Work(1);
   adds.join();
-  // One that gives up lets the next one in.
+  // One that is refused in the end lets the next one in.
+  std::thread refused([this] { EXPECT_EQ(Observe("n", "1", {"x", "y"}), "NotFound"); });
+  EXPECT_TRUE(wait_for(3));
+  std::thread behind([this] { Add("d"); });
+  EXPECT_TRUE(wait_for(4));
+  ASSERT_TRUE(queue_->RemoveSource("pods").ok());
+  Work(3);
+  refused.join();
+  behind.join();
+  Add("d2");
+  Add("d3");
+  OpenSource();
+  // And so does one that gives up.
   std::thread gives_up([this] {
     const Keys keys = {"e", "f"};
     EXPECT_EQ(ObserveBy(&pods_, {.object = "p", .keys = keys},
                         {.wait_for_room = std::chrono::milliseconds(100)}),
               "Full");
   });
-  EXPECT_TRUE(wait_for(3));
+  EXPECT_TRUE(wait_for(5));
   std::thread next([this] { Add("g"); });
   Work(1);
   gives_up.join();
   next.join();
-  EXPECT_EQ(State(), "b:q c:q g:q");
+  EXPECT_EQ(State(), "d2:q d3:q g:q");
 }
 
 TEST_F(SourcesTest, ANewFingerprintMakesEachRowCountAsChangedOnce) {
