@@ -1,12 +1,13 @@
 // mirror SRC DST --store DIR: keeps the directory DST equal to the directory SRC.
 //
-//   Source (this thread)               Queue                      Reconciler (the workers)
+//   Watcher (this thread)              Queue                      Reconciler (the workers)
 //   inotify ------- fast lane ---->  relative paths,  ---------> compares SRC/path with DST/path
-//   scans --------- slow lane ---->  each at most once           and makes DST/path equal
-//           \------ cursor ------->  and a cursor      <-------- what it finds missing; failures
+//   lists --------- slow lane ---->  each at most once           and makes DST/path equal
+//           \---- versions ------->  and a wq::Source  <-------- what it finds missing; failures
 //
 // A key names a path that may differ, never what happened to it. So the mirror may be killed at any
-// instant: pending keys are pending at the next start, and a repeated reconcile changes nothing.
+// instant: pending keys are pending at the next start, and a repeated reconcile changes nothing. A
+// start reconciles only what has changed since then.
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -24,79 +25,57 @@
 
 #include "options.h"
 #include "reconciler.h"
-#include "source.h"
 #include "tree.h"
+#include "watcher.h"
 #include "wq/controller.h"
 #include "wq/limiter.h"
 #include "wq/queue.h"
+#include "wq/source.h"
 #include "wq/store.h"
 
 namespace mirror {
 namespace {
+
+constexpr char kObjects[] = "paths";
 
 int Fail(const std::string& why) {
   std::fprintf(stderr, "mirror: %s\n", why.c_str());
   return 1;
 }
 
-// Prints the lines that a reader of the output may wait for.
-class Reports {
- public:
-  void Scan(const ScanCounts& scan) {
-    if (scan.number == scans_) {
-      return;
-    }
-    scans_ = scan.number;
-    std::printf("scan seen=%lu added=%lu from=%s\n", scan.seen, scan.added,
-                scan.from_cursor ? "cursor" : "nothing");
-    std::fflush(stdout);
-  }
-  void Idle(uint64_t reconciled, size_t quarantined) {
-    if (!first_ && reconciled == reconciled_) {
-      return;
-    }
-    first_ = false;
-    reconciled_ = reconciled;
-    std::printf("idle reconciled=%lu failed=%zu\n", reconciled, quarantined);
-    std::fflush(stdout);
-  }
-
- private:
-  uint64_t scans_ = 0;
-  uint64_t reconciled_ = 0;
-  bool first_ = true;
-};
-
 // Runs until a signal or an error, or with --once until no path needs work. Returns the exit code.
 int Serve(const Options& options, const wq::Store& store, const wq::Queue& queue,
-          const std::atomic<uint64_t>& reconciled, Source* source, int signals) {
-  Reports reports;
+          const std::atomic<uint64_t>& reconciled, Watcher* watcher, int signals) {
+  std::optional<uint64_t> reported;  // That so many were reconciled.
   for (int wait_ms = 0;;) {
     std::array<pollfd, 2> ready = {{{.fd = signals, .events = POLLIN, .revents = 0},
-                                    {.fd = source->fd(), .events = POLLIN, .revents = 0}}};
+                                    {.fd = watcher->fd(), .events = POLLIN, .revents = 0}}};
     poll(ready.data(), ready.size(), wait_ms);
     if (ready[0].revents != 0) {
       return 0;
     }
-    wq::Status s = source->Step();
+    wq::Status s = watcher->Step();
     if (s.ok()) {
       s = store.Health();
     }
     if (!s.ok()) {
       return Fail(s.ToString());
     }
-    wait_ms = 0;
-    if (!source->is_current()) {
+    wait_ms = watcher->is_scanning() ? 0 : 1;
+    if (!watcher->is_current()) {
       continue;
     }
-    reports.Scan(source->counts());
     const wq::QueueCounts counts = queue.Counts();
     if (counts.queued + counts.processing > 0) {
       wait_ms = 10;
     } else if (counts.delayed > 0) {
       wait_ms = options.once ? 10 : 1000;
     } else {
-      reports.Idle(reconciled, counts.quarantined);
+      if (reported != reconciled) {
+        reported = reconciled;
+        std::printf("idle reconciled=%lu failed=%zu\n", *reported, counts.quarantined);
+        std::fflush(stdout);
+      }
       if (options.once) {
         return counts.quarantined == 0 ? 0 : 1;
       }
@@ -105,13 +84,13 @@ int Serve(const Options& options, const wq::Store& store, const wq::Queue& queue
   }
 }
 
-// The identity that the cursor is valid for: these directories, and this boot. (Without a power cut
-// the target has everything that was written to it. After one it may lack what was not on the
-// disk.)
+// What the rows of the source are valid for, its fingerprint: these directories, and this boot.
+// (Without a power cut the target has everything that was written to it. After one it may lack what
+// was not on the disk.)
 std::string Identity(int source, int target) {
   std::string boot;
   std::getline(std::ifstream("/proc/sys/kernel/random/boot_id"), boot);
-  std::string text = "1 " + boot;
+  std::string text = boot;
   for (const int fd : {source, target}) {
     struct stat st = {};
     fstat(fd, &st);
@@ -120,18 +99,18 @@ std::string Identity(int source, int target) {
   return text;
 }
 
-wq::Status OpenQueue(wq::Store* store, bool once, wq::Queue** queue) {
+wq::Status OpenQueue(wq::Store* store, const Options& run, wq::Queue** queue, wq::Source* objects) {
   using namespace std::chrono_literals;
   wq::QueueOptions options;
   options.order = wq::Order::kTwoLanes;
   options.re_add = wq::ReAdd::kRaisesLane;  // A scan does not move a live event to the slow lane.
   options.starvation_bound = 16;
   options.max_key_bytes = wq::kMaxKeyBytes;
-  // No call waits for the disk. A kill loses the last calls, and the cursor is in order with them:
-  // the scan at the next start adds again what changed after it.
+  // No call waits for the disk. A kill loses the last calls, rows with their Adds: the list at the
+  // next start makes them again.
   options.durability = wq::Durability::kAsync;
   options.limiter = std::make_shared<wq::ItemExponentialFailure>(10ms, 30s);
-  options.max_requeues = once ? 5 : 0;
+  options.max_requeues = run.once ? 5 : 0;
   options.quarantined_add = wq::QuarantinedAdd::kRelease;
   wq::Status s = store->OpenQueue("mirror", options, queue);
   if (s.ok()) {
@@ -139,7 +118,11 @@ wq::Status OpenQueue(wq::Store* store, bool once, wq::Queue** queue) {
       s = s.ok() ? (*queue)->Release(key.key) : s;  // Quarantined by a run with --once.
     }
   }
-  return s;
+  if (s.ok() && run.rescan) {
+    s = (*queue)->RemoveSource(kObjects);
+    s = s.code() == wq::StatusCode::kNotFound ? wq::Status::Ok() : s;
+  }
+  return s.ok() ? (*queue)->OpenSource(kObjects, objects) : s;
 }
 
 // Returns SIGTERM and SIGINT as a descriptor, and blocks them in this thread and later ones.
@@ -161,18 +144,19 @@ int Run(const Options& options) {
   }
   std::unique_ptr<wq::Store> store;
   wq::Queue* queue = nullptr;
+  wq::Source objects;
   wq::Status s = wq::Store::Open({.create_if_missing = true}, options.store, &store);
   if (s.ok()) {
-    s = OpenQueue(store.get(), options.once, &queue);
+    s = OpenQueue(store.get(), options, &queue, &objects);
   }
   if (!s.ok()) {
     return Fail(s.ToString());
   }
-  Reconciler reconciler(from.get(), to.get(), queue);
-  Source source(from.get(), Identity(from.get(), to.get()), options.slack, queue);
+  Reconciler reconciler(from.get(), to.get(), queue, objects);
+  Watcher watcher(from.get(), Identity(from.get(), to.get()), queue, objects);
   s = reconciler.Open();
   if (s.ok()) {
-    s = source.Start(!options.rescan);
+    s = watcher.Start();
   }
   if (!s.ok()) {
     return Fail(s.ToString());
@@ -191,7 +175,7 @@ int Run(const Options& options) {
   if (!s.ok()) {
     return Fail(s.ToString());
   }
-  const int code = Serve(options, *store, *queue, reconciled, &source, signals.get());
+  const int code = Serve(options, *store, *queue, reconciled, &watcher, signals.get());
   // A running copy is cancelled; its key, and all queued keys, stay in the store.
   s = controller.Stop(std::chrono::minutes(1));
   if (s.ok()) {

@@ -14,11 +14,10 @@ namespace {
 constexpr char kUsage[] =
     "usage: mirror SRC DST --store DIR [options]\n"
     "Keeps the directory DST equal to the directory SRC. What DST has and SRC lacks is deleted.\n"
-    "  --store DIR     the directory of the queue and the cursor; created if it is missing\n"
+    "  --store DIR     the directory of the queue; created if it is missing\n"
     "  --workers N     paths that are reconciled at once (4)\n"
     "  --once          exit when DST is equal: 0, or 1 if some paths keep failing\n"
-    "  --rescan        compare everything, also what has not changed since the last run\n"
-    "  --slack-ms N    reconcile again what changed up to N ms before the cursor (2000)\n";
+    "  --rescan        compare everything, also what has not changed since the last run\n";
 
 bool ParseNumber(std::string_view text, uint32_t* number) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *number);
@@ -26,7 +25,6 @@ bool ParseNumber(std::string_view text, uint32_t* number) {
 }
 
 bool ParseOption(int option, Options* options) {
-  uint32_t slack_ms = 0;
   switch (option) {
     case 'd':
       options->store = optarg;
@@ -38,12 +36,6 @@ bool ParseOption(int option, Options* options) {
       return true;
     case 'r':
       options->rescan = true;
-      return true;
-    case 's':
-      if (!ParseNumber(optarg, &slack_ms)) {
-        return false;
-      }
-      options->slack = std::chrono::milliseconds(slack_ms);
       return true;
     default:
       return false;
@@ -58,11 +50,10 @@ bool IsIn(const std::filesystem::path& inner, const std::filesystem::path& outer
 }  // namespace
 
 std::optional<Options> ParseOptions(int argc, char** argv) {
-  const std::array<option, 6> known = {{{"store", required_argument, nullptr, 'd'},
+  const std::array<option, 5> known = {{{"store", required_argument, nullptr, 'd'},
                                         {"workers", required_argument, nullptr, 'w'},
                                         {"once", no_argument, nullptr, 'o'},
                                         {"rescan", no_argument, nullptr, 'r'},
-                                        {"slack-ms", required_argument, nullptr, 's'},
                                         {nullptr, 0, nullptr, 0}}};
   Options options;
   bool is_fine = true;

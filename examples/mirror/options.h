@@ -1,7 +1,6 @@
 // The command line of mirror.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -11,11 +10,10 @@ namespace mirror {
 struct Options {
   std::string source;
   std::string target;
-  std::string store;                      // The directory of the queue and the cursor.
-  uint32_t workers = 4;                   // Paths that are reconciled at once.
-  bool once = false;                      // Exit when the target is equal.
-  bool rescan = false;                    // Ignore the cursor: compare everything.
-  std::chrono::milliseconds slack{2000};  // See Source.
+  std::string store;     // The directory of the queue.
+  uint32_t workers = 4;  // Paths that are reconciled at once.
+  bool once = false;     // Exit when the target is equal.
+  bool rescan = false;   // Forget what was seen: compare everything.
 };
 
 // Parses the arguments. nullopt: they are invalid, and the usage is on stderr.

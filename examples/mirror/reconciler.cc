@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <optional>
 #include <random>
+#include <string_view>
 #include <vector>
 
 #include "contents.h"
@@ -73,11 +74,23 @@ wq::Status Reconciler::ReconcileOnce(const std::string& path, const std::stop_to
   }
   const auto [parent, name] = Split(path);
   struct stat wanted = {};
+  const int64_t before = FileTime();
   const Fd from = OpenDirectory(source_, parent);
   const bool is_there =
       from.ok() && fstatat(from.get(), name.c_str(), &wanted, AT_SYMLINK_NOFOLLOW) == 0;
   if (!is_there && !HasVanished(errno)) {
     return ErrnoStatus("inspect", path);
+  }
+  const std::string_view key = path;
+  const wq::AddOptions at_once = {.durability = wq::Durability::kProcess};  // Before the target.
+  wq::Status s = is_there ? objects_.Observe({.object = ObjectOf(path),
+                                              .version = Version(wanted, before),
+                                              .keys = {&key, 1},
+                                              .filtered = true},
+                                             at_once)
+                          : objects_.ObserveDeleted(ObjectOf(path), {}, at_once);
+  if (!s.ok()) {
+    return s;
   }
   const bool is_wanted = is_there && IsKind(wanted.st_mode);
   const Fd to = OpenDirectory(target_, parent);
@@ -88,10 +101,10 @@ wq::Status Reconciler::ReconcileOnce(const std::string& path, const std::stop_to
     return is_wanted ? queue_->Add(parent) : wq::Status::Ok();  // Its reconcile adds `path` again.
   }
   const Place place{.from = from.get(), .to = to.get(), .name = name, .path = path};
-  wq::Status s = !is_wanted                ? Remove(place)
-                 : S_ISDIR(wanted.st_mode) ? Directory(place)
-                 : S_ISLNK(wanted.st_mode) ? Link(place)
-                                           : File(place, stop);
+  s = !is_wanted                ? Remove(place)
+      : S_ISDIR(wanted.st_mode) ? Directory(place)
+      : S_ISLNK(wanted.st_mode) ? Link(place)
+                                : File(place, stop);
   // If another directory has replaced the one that was read, it may hold a name that the old one
   // never had. No event reports that name, so the path is reconciled again.
   if (s.ok() && from.ok() && !IsSameDirectory(from, OpenDirectory(source_, parent))) {

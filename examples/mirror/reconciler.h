@@ -4,6 +4,9 @@
 // reconcile adds other paths that it finds to differ: a directory adds the names that only one side
 // has, and a path whose directory the target lacks adds that directory.
 //
+// The path's row in the wq::Source gets what a reconcile sees, before the target is changed: so no
+// row says that the target has another state than it has (watcher.h).
+//
 // The target's tree never holds half a file: a file is written in the staging directory and then
 // renamed. A directory that must be removed is first renamed into the staging directory, in one
 // step, and removed there. So the next reconcile of that directory finds missing, and adds,
@@ -20,6 +23,7 @@
 
 #include "tree.h"
 #include "wq/queue.h"
+#include "wq/source.h"
 #include "wq/status.h"
 
 namespace mirror {
@@ -27,8 +31,8 @@ namespace mirror {
 class Reconciler {
  public:
   // The roots are borrowed and must outlive it.
-  Reconciler(int source, int target, wq::Queue* queue)
-      : source_(source), target_(target), queue_(queue) {}
+  Reconciler(int source, int target, wq::Queue* queue, const wq::Source& objects)
+      : source_(source), target_(target), queue_(queue), objects_(objects) {}
 
   // Creates and clears the staging directory. AlreadyExists: another process mirrors into this
   // target.
@@ -63,6 +67,7 @@ class Reconciler {
   const int source_;
   const int target_;
   wq::Queue* const queue_;
+  wq::Source objects_;
   Fd staging_;
   std::string run_;
   std::atomic<uint64_t> names_ = 0;

@@ -2,15 +2,23 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <time.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <functional>
 #include <memory>
 #include <system_error>
 
 #include "wq/keys.h"
+#include "wq/source.h"
 
 namespace mirror {
+namespace {
+
+int64_t Nanoseconds(const timespec& time) { return time.tv_sec * 1'000'000'000 + time.tv_nsec; }
+
+}  // namespace
 
 bool IsMirrored(std::string_view path) {
   if (path == ".") {
@@ -94,6 +102,32 @@ bool List(int directory, Entries* entries) {
       entries->emplace(name, st);
     }
   }
+}
+
+int64_t FileTime() {
+  timespec now = {};
+  clock_gettime(CLOCK_REALTIME_COARSE, &now);
+  return Nanoseconds(now);
+}
+
+std::string Version(const struct stat& st, int64_t before) {
+  std::string same = std::to_string(st.st_mode) + " " + std::to_string(st.st_ino);
+  if (S_ISDIR(st.st_mode)) {
+    return same;
+  }
+  const int64_t changed = Nanoseconds(st.st_ctim);
+  // A later one is from before the clock was set back.
+  if (changed >= before && changed < before + 1'000'000'000) {
+    return {};
+  }
+  return same + " " + std::to_string(st.st_size) + " " + std::to_string(Nanoseconds(st.st_mtim)) +
+         " " + std::to_string(changed);
+}
+
+std::string ObjectOf(const std::string& path) {
+  return path.size() <= wq::kMaxObjectBytes
+             ? path
+             : path.substr(0, 1000) + std::to_string(std::hash<std::string>()(path));
 }
 
 }  // namespace mirror

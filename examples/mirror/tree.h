@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cstdint>
 #include <map>
 #include <string>
 #include <string_view>
@@ -64,5 +65,17 @@ bool IsKind(mode_t mode);
 // Lists a directory. False: errno has the error.
 using Entries = std::map<std::string, struct stat>;
 bool List(int directory, Entries* entries);
+
+// --- Paths as objects of a wq::Source ---
+
+// Reads the clock from which the kernel takes the ctime of a change to a local file system; a
+// change after this call gets no earlier ctime. (Finer clocks run ahead of it.)
+int64_t FileTime();
+// The version of a path whose `st` was read after FileTime was `before`. Every change gives
+// another one. Empty: a further change could get the same ctime. A directory's version has no
+// times: the names in it are objects of their own.
+std::string Version(const struct stat& st, int64_t before);
+// The name of the path's object: the path, or if it is too long, its beginning and a hash.
+std::string ObjectOf(const std::string& path);
 
 }  // namespace mirror

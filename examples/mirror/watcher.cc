@@ -1,46 +1,23 @@
-#include "source.h"
+#include "watcher.h"
 
 #include <fcntl.h>
-#include <time.h>
 
 #include <array>
 #include <cerrno>
-#include <charconv>
+#include <cstdio>
 #include <cstring>
+#include <string_view>
 
 namespace mirror {
 namespace {
 
-constexpr char kCursorName[] = "source";
-// IN_MODIFY rather than IN_CLOSE_WRITE: closing a file changes no ctime, so a cursor that is set
-// between a write and its close would skip the write.
+// IN_MODIFY rather than IN_CLOSE_WRITE: a file may stay open for long.
 constexpr uint32_t kEvents = IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO | IN_MODIFY |
                              IN_ATTRIB | IN_ONLYDIR | IN_EXCL_UNLINK;
 
-int64_t Nanoseconds(const timespec& time) { return time.tv_sec * 1'000'000'000 + time.tv_nsec; }
-
-// Reads the clock from which the kernel takes the ctime of a change to a local file system; a
-// change after this call gets no earlier ctime. (Finer clocks run ahead of it.)
-int64_t FileTime() {
-  timespec now = {};
-  clock_gettime(CLOCK_REALTIME_COARSE, &now);
-  return Nanoseconds(now);
-}
-
 }  // namespace
 
-wq::Status Source::Start(bool use_cursor) {
-  std::string value;
-  cursor_ns_ = 0;
-  const std::string prefix = identity_ + " ";
-  if (use_cursor && queue_->GetCursor(kCursorName, &value).ok() && value.starts_with(prefix)) {
-    std::from_chars(value.data() + prefix.size(), value.data() + value.size(), cursor_ns_);
-    cursor_ns_ = cursor_ns_ > FileTime() ? 0 : cursor_ns_;  // The clock was set back.
-  }
-  return Rescan();
-}
-
-wq::Status Source::Rescan() {
+wq::Status Watcher::Start() {
   paths_.clear();
   watches_.clear();
   to_scan_.clear();
@@ -48,78 +25,116 @@ wq::Status Source::Rescan() {
   if (!inotify_.ok()) {
     return wq::Status::IOError(std::string("inotify: ") + std::strerror(errno));
   }
-  counts_ = {.number = counts_.number + 1, .from_cursor = cursor_ns_ > 0};
-  since_ns_ = cursor_ns_ - slack_;
-  to_scan_.push_back({.path = ".", .all = cursor_ns_ == 0});
-  return wq::Status::Ok();
+  seen_ = changed_ = 0;
+  to_scan_.emplace_back(".");
+  return objects_.BeginList({.fingerprint = identity_}, &list_);
 }
 
-wq::Status Source::Step() {
-  const int64_t now = FileTime();
+wq::Status Watcher::Step() {
   wq::Status s;
-  if (!to_scan_.empty()) {
-    const Scan scan = std::move(to_scan_.front());
+  if (const int64_t now = FileTime(); now != tick_) {
+    tick_ = now;
+    s = ObserveTouched();
+  }
+  if (s.ok() && is_scanning()) {
+    const std::string path = std::move(to_scan_.front());
     to_scan_.pop_front();
-    s = ScanDirectory(scan);
+    s = ScanDirectory(path);
+  }
+  if (s.ok() && list_ != nullptr && !is_scanning()) {
+    s = EndList();
   }
   bool drained = false;
   if (s.ok()) {
     s = ReadEvents(&drained);
   }
-  is_current_ = s.ok() && drained && to_scan_.empty();
-  return is_current_ && now != cursor_ns_ ? SetCursor(now) : s;
+  is_current_ = s.ok() && drained && !is_scanning() && touched_.empty();
+  return s;
 }
 
-wq::Status Source::SetCursor(int64_t time_ns) {
-  cursor_ns_ = time_ns;
-  return queue_->SetCursor(kCursorName, identity_ + " " + std::to_string(time_ns));
-}
-
-bool Source::IsChanged(const struct stat& st) const { return Nanoseconds(st.st_ctim) >= since_ns_; }
-
-wq::Status Source::ScanDirectory(const Scan& scan) {
-  const Fd directory = OpenDirectory(root_, scan.path);
+wq::Status Watcher::ScanDirectory(const std::string& path) {
+  const wq::Lane lane = list_ != nullptr ? wq::kSlowLane : wq::kFastLane;
+  const Fd directory = OpenDirectory(root_, path);
   if (!directory.ok()) {
     // If it was removed, an event reports that. If it is unreadable, the reconciler reports it.
-    return HasVanished(errno) ? wq::Status::Ok() : Add(scan.path, scan.lane);
+    return HasVanished(errno) ? wq::Status::Ok() : queue_->Add(path, {.lane = lane});
   }
-  wq::Status s = Watch(directory.get(), scan.path);
+  wq::Status s = Watch(directory.get(), path);
   struct stat self = {};
   Entries entries;
   if (s.ok() && (fstat(directory.get(), &self) != 0 || !List(directory.get(), &entries))) {
-    s = ErrnoStatus("scan", scan.path);
+    s = ErrnoStatus("scan", path);
   }
-  const bool is_changed = s.ok() && IsChanged(self);
-  const bool all = scan.all || (is_changed && scan.parent_changed);
-  uint64_t seen = 1;
-  uint64_t added = 0;
-  if (s.ok() && (all || is_changed)) {
-    s = Add(scan.path, scan.lane);
-    ++added;
+  const auto observe = [&](const std::string& object, const struct stat& st) {
+    bool changed = false;
+    wq::Status done = Observe(object, st, lane, &changed);
+    ++seen_;
+    changed_ += changed ? 1 : 0;
+    return done;
+  };
+  if (s.ok()) {
+    s = observe(path, self);
   }
   for (auto it = entries.begin(); s.ok() && it != entries.end(); ++it) {
-    const std::string path = Join(scan.path, it->first);
-    if (!IsMirrored(path)) {
-      continue;
+    const std::string entry = Join(path, it->first);
+    if (IsMirrored(entry) && S_ISDIR(it->second.st_mode)) {
+      to_scan_.push_back(entry);
+    } else if (IsMirrored(entry)) {
+      s = observe(entry, it->second);
     }
-    if (S_ISDIR(it->second.st_mode)) {
-      to_scan_.push_back({path, all, is_changed, scan.lane});
-      continue;
-    }
-    ++seen;
-    if (all || IsChanged(it->second)) {
-      s = Add(path, scan.lane);
-      ++added;
-    }
-  }
-  if (scan.lane == wq::kSlowLane) {
-    counts_.seen += seen;
-    counts_.added += added;
   }
   return s;
 }
 
-wq::Status Source::Watch(int directory, const std::string& path) {
+wq::Status Watcher::EndList() {
+  uint64_t deleted = 0;
+  for (wq::DeletedObject gone; list_->NextDeleted(&gone).ok();) {
+    ++deleted;
+  }
+  wq::Status s = list_->End({.lane = wq::kSlowLane});  // Adds what was not observed: it is gone.
+  list_ = nullptr;
+  std::printf("scan seen=%lu changed=%lu deleted=%lu\n", seen_, changed_, deleted);
+  std::fflush(stdout);
+  return s;
+}
+
+wq::Status Watcher::ObserveTouched() {
+  wq::Status s;
+  for (const std::string& path : std::exchange(touched_, {})) {
+    const auto [parent, name] = Split(path);
+    const Fd directory = OpenDirectory(root_, parent);
+    struct stat st = {};
+    bool changed = false;
+    if (directory.ok() && fstatat(directory.get(), name.c_str(), &st, AT_SYMLINK_NOFOLLOW) == 0) {
+      s = Observe(path, st, wq::kFastLane, &changed);
+    } else if (HasVanished(errno)) {
+      s = objects_.ObserveDeleted(ObjectOf(path), {}, {.lane = wq::kFastLane});
+    }
+    if (s.ok() && !changed) {
+      s = queue_->Add(path, {.lane = wq::kFastLane});
+    }
+    if (!s.ok()) {
+      return s;
+    }
+  }
+  return s;
+}
+
+wq::Status Watcher::Observe(const std::string& path, const struct stat& st, wq::Lane lane,
+                            bool* changed) {
+  const std::string version = Version(st, tick_);
+  if (version.empty()) {
+    touched_.insert(path);  // It gets a version in the next tick.
+  }
+  const std::string_view key = path;
+  wq::ObserveResult result;
+  wq::Status s = objects_.Observe({.object = ObjectOf(path), .version = version, .keys = {&key, 1}},
+                                  {.lane = lane}, &result);
+  *changed = result.changed;
+  return s;
+}
+
+wq::Status Watcher::Watch(int directory, const std::string& path) {
   // By the open directory: the path may name another directory now, or a link.
   const std::string open = "/proc/self/fd/" + std::to_string(directory);
   const int watch = inotify_add_watch(inotify_.get(), open.c_str(), kEvents);
@@ -145,7 +160,7 @@ wq::Status Source::Watch(int directory, const std::string& path) {
 }
 
 // Forgets a directory that is no longer at `path`, with all that is below.
-void Source::Unwatch(const std::string& path) {
+void Watcher::Unwatch(const std::string& path) {
   const auto drop = [&](auto it) {
     inotify_rm_watch(inotify_.get(), it->second);  // Fails if it was removed with its directory.
     paths_.erase(it->second);
@@ -162,7 +177,7 @@ void Source::Unwatch(const std::string& path) {
   }
 }
 
-wq::Status Source::ReadEvents(bool* drained) {
+wq::Status Watcher::ReadEvents(bool* drained) {
   alignas(inotify_event) std::array<char, size_t{64} << 10> buffer;
   for (int reads = 0; reads < 64; ++reads) {  // Bounded: scans and reports go on under many events.
     const ssize_t n = read(inotify_.get(), buffer.data(), buffer.size());
@@ -179,7 +194,7 @@ wq::Status Source::ReadEvents(bool* drained) {
       const char* const name = at + sizeof event;
       at = name + event.len;
       if ((event.mask & IN_Q_OVERFLOW) != 0) {
-        return Rescan();
+        return Start();
       }
       wq::Status s = Take(event, name);
       if (!s.ok()) {
@@ -190,7 +205,7 @@ wq::Status Source::ReadEvents(bool* drained) {
   return wq::Status::Ok();
 }
 
-wq::Status Source::Take(const inotify_event& event, const char* name) {
+wq::Status Watcher::Take(const inotify_event& event, const char* name) {
   const auto directory = paths_.find(event.wd);
   if (directory == paths_.end()) {
     return wq::Status::Ok();
@@ -210,14 +225,11 @@ wq::Status Source::Take(const inotify_event& event, const char* name) {
     if ((event.mask & (IN_DELETE | IN_MOVED_FROM)) != 0) {
       Unwatch(path);
     } else if ((event.mask & (IN_CREATE | IN_MOVED_TO)) != 0 || !watches_.contains(path)) {
-      to_scan_.push_back({.path = path, .all = true, .lane = wq::kFastLane});
+      to_scan_.push_back(path);
     }
   }
-  return Add(path, wq::kFastLane);
-}
-
-wq::Status Source::Add(const std::string& path, wq::Lane lane) {
-  return queue_->Add(path, {.lane = lane});
+  touched_.insert(path);
+  return wq::Status::Ok();
 }
 
 }  // namespace mirror
