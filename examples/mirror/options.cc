@@ -5,8 +5,8 @@
 #include <array>
 #include <charconv>
 #include <cstdio>
+#include <cstring>
 #include <filesystem>
-#include <string_view>
 
 namespace mirror {
 namespace {
@@ -18,29 +18,6 @@ constexpr char kUsage[] =
     "  --workers N     paths that are reconciled at once (4)\n"
     "  --once          exit when DST is equal: 0, or 1 if some paths keep failing\n"
     "  --rescan        compare everything, also what has not changed since the last run\n";
-
-bool ParseNumber(std::string_view text, uint32_t* number) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *number);
-  return error == std::errc() && end == text.data() + text.size();
-}
-
-bool ParseOption(int option, Options* options) {
-  switch (option) {
-    case 'd':
-      options->store = optarg;
-      return true;
-    case 'w':
-      return ParseNumber(optarg, &options->workers);  // Controller::Start checks the bounds.
-    case 'o':
-      options->once = true;
-      return true;
-    case 'r':
-      options->rescan = true;
-      return true;
-    default:
-      return false;
-  }
-}
 
 bool IsIn(const std::filesystem::path& inner, const std::filesystem::path& outer) {
   const auto [end, rest] = std::mismatch(outer.begin(), outer.end(), inner.begin(), inner.end());
@@ -59,7 +36,17 @@ std::optional<Options> ParseOptions(int argc, char** argv) {
   bool is_fine = true;
   for (int option = 0;
        is_fine && (option = getopt_long(argc, argv, "", known.data(), nullptr)) != -1;) {
-    is_fine = ParseOption(option, &options);
+    if (option == 'd') {
+      options.store = optarg;
+    } else if (option == 'w') {  // Controller::Start checks the bounds.
+      const char* const end = optarg + std::strlen(optarg);
+      const auto [at, error] = std::from_chars(optarg, end, options.workers);
+      is_fine = error == std::errc() && at == end;
+    } else {
+      options.once = options.once || option == 'o';
+      options.rescan = options.rescan || option == 'r';
+      is_fine = option != '?';
+    }
   }
   if (!is_fine || argc - optind != 2 || options.store.empty()) {
     std::fputs(kUsage, stderr);
