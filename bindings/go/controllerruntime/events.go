@@ -1,0 +1,265 @@
+package controllerruntime
+
+// This file makes observations of the events of an informer.
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"example.org/wq"
+	toolscache "k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+)
+
+// eventHandler observes the events of one registration.
+type eventHandler[object client.Object, request comparable] struct {
+	*Source[object, request]
+	ctx   context.Context
+	rows  *wq.Source[request]
+	queue workqueue.TypedRateLimitingInterface[request]
+
+	mu     sync.Mutex // Held for each event: an informer of several namespaces sends more at once.
+	over   bool       // Nothing is observed any more.
+	failed chan error // Has the failure by which it was over.
+}
+
+// end ends the observations, also that of an event which the informer has still sent.
+func (e *eventHandler[object, request]) end() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.over = true
+}
+
+func (e *eventHandler[object, request]) OnAdd(obj any, isInInitialList bool) {
+	o, ok := obj.(object)
+	if !ok {
+		e.refuse(obj)
+		return
+	}
+	create := event.TypedCreateEvent[object]{Object: o, IsInInitialList: isInInitialList}
+	filtered := slices.ContainsFunc(e.options.Predicates,
+		func(p predicate.TypedPredicate[object]) bool { return !p.Create(create) })
+	e.observe(o, filtered, func(ctx context.Context, to *recorder[request]) {
+		e.handler.Create(ctx, create, to)
+	}, false)
+}
+
+func (e *eventHandler[object, request]) OnUpdate(oldObj, newObj any) {
+	before, ok := oldObj.(object)
+	o, isNew := newObj.(object)
+	if !ok || !isNew {
+		e.refuse(newObj)
+		return
+	}
+	update := event.TypedUpdateEvent[object]{ObjectOld: before, ObjectNew: o}
+	filtered := slices.ContainsFunc(e.options.Predicates,
+		func(p predicate.TypedPredicate[object]) bool { return !p.Update(update) })
+	e.observe(o, filtered, func(ctx context.Context, to *recorder[request]) {
+		e.handler.Update(ctx, update, to)
+	}, true)
+}
+
+func (e *eventHandler[object, request]) OnDelete(obj any) {
+	unknown, isUnknown := obj.(toolscache.DeletedFinalStateUnknown)
+	if isUnknown {
+		obj = unknown.Obj
+	}
+	o, ok := obj.(object)
+	if !ok && !isUnknown {
+		e.refuse(obj)
+		return
+	}
+	name, handle := unknown.Key, func(context.Context, *recorder[request]) {}
+	if ok {
+		name = nameOf(o)
+		deleted := event.TypedDeleteEvent[object]{Object: o, DeleteStateUnknown: isUnknown}
+		if !slices.ContainsFunc(e.options.Predicates,
+			func(p predicate.TypedPredicate[object]) bool { return !p.Delete(deleted) }) {
+			handle = func(ctx context.Context, to *recorder[request]) {
+				e.handler.Delete(ctx, deleted, to)
+			}
+		}
+	}
+	e.observeDeleted(name, handle, e.rows.ObserveDeleted)
+}
+
+// observeGone observes an object that was deleted while nobody looked. The predicates are not
+// asked, since what is left of the object may be too little for them.
+func (e *eventHandler[object, request]) observeGone(
+	list *wq.SourceList[request], gone wq.DeletedObject[request]) {
+	deleted := event.TypedDeleteEvent[object]{
+		Object: objectFrom(e.kind, gone.Object, gone.Tombstone), DeleteStateUnknown: true}
+	e.observeDeleted(gone.Object, func(ctx context.Context, to *recorder[request]) {
+		e.handler.Delete(ctx, deleted, to)
+	}, list.ObserveDeleted)
+}
+
+func (e *eventHandler[object, request]) refuse(obj any) {
+	log.FromContext(e.ctx).Error(nil, "an event without an object of the source's kind",
+		"source", e.String(), "type", fmt.Sprintf("%T", obj))
+}
+
+// observe observes an object that is there. An update of which the handler adds nothing is one that
+// the handler filters.
+func (e *eventHandler[object, request]) observe(o object, filtered bool,
+	handle func(ctx context.Context, to *recorder[request]), update bool) {
+	if filtered { // The predicates may guard the handler against such objects.
+		handle = func(context.Context, *recorder[request]) {}
+	}
+	seen := wq.Observation[request]{Object: nameOf(o), Version: versionOf(o),
+		Tombstone: tombstoneOf(o, e.options.Keep)}
+	e.record(handle, func(added *recorder[request]) error {
+		if added.direct {
+			seen.Version = ""
+		}
+		seen.Items = added.items
+		seen.Filtered = filtered || update && len(added.items) == 0 && !added.direct
+		_, err := e.rows.Observe(seen, added.options())
+		return err
+	})
+}
+
+func (e *eventHandler[object, request]) observeDeleted(name string,
+	handle func(ctx context.Context, to *recorder[request]),
+	observe func(string, []request, wq.AddOptions) (wq.ObserveResult, error)) {
+	e.record(handle, func(added *recorder[request]) error {
+		_, err := observe(name, added.items, added.options())
+		return err
+	})
+}
+
+// record makes an observation of what the handler adds. A failure ends the registration: a new one
+// begins with the objects that the informer has, so nothing is missed.
+func (e *eventHandler[object, request]) record(
+	handle func(ctx context.Context, to *recorder[request]),
+	observe func(added *recorder[request]) error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.over || e.ctx.Err() != nil {
+		return
+	}
+	added := &recorder[request]{TypedRateLimitingInterface: e.queue}
+	ctx, cancel := context.WithCancel(e.ctx)
+	handle(ctx, added)
+	cancel()
+	added.close()
+	err := observe(added)
+	if errors.Is(err, wq.InvalidArgument) { // Such as more keys than a source takes.
+		log.FromContext(e.ctx).Error(err, "the keys of an object are added, but not remembered",
+			"source", e.String())
+		added.addDirectly()
+		if err = observe(added); errors.Is(err, wq.InvalidArgument) {
+			err = nil // It will never work.
+		}
+	}
+	if err != nil {
+		e.over = true
+		e.failed <- err
+	}
+}
+
+// recorder is the queue that a handler sees: it keeps the Adds until the handler has returned.
+type recorder[request comparable] struct {
+	workqueue.TypedRateLimitingInterface[request] // The controller's queue.
+
+	mu       sync.Mutex // A handler may add from its own goroutines.
+	closed   bool
+	items    []request
+	priority *int // The highest one; nil: of no item.
+	direct   bool // Items went to the queue as they are.
+}
+
+func (r *recorder[request]) Add(item request) { r.AddWithOpts(priorityqueue.AddOpts{}, item) }
+
+func (r *recorder[request]) AddAfter(item request, after time.Duration) {
+	r.AddWithOpts(priorityqueue.AddOpts{After: after}, item)
+}
+
+func (r *recorder[request]) AddRateLimited(item request) {
+	r.AddWithOpts(priorityqueue.AddOpts{RateLimited: true}, item)
+}
+
+func (r *recorder[request]) AddWithOpts(o priorityqueue.AddOpts, items ...request) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delayed := o.After > 0 || o.RateLimited
+	if r.closed || delayed {
+		r.add(o, items)
+	}
+	if r.closed {
+		return // Its observation is made, or being made.
+	}
+	if delayed {
+		r.direct = true
+		return
+	}
+	if o.Priority == nil {
+		o.Priority = new(0)
+	}
+	if r.priority == nil || *r.priority < *o.Priority {
+		r.priority = o.Priority
+	}
+	r.items = append(r.items, items...)
+}
+
+func (r *recorder[request]) GetWithPriority() (item request, priority int, shutdown bool) {
+	item, shutdown = r.Get()
+	return item, 0, shutdown
+}
+
+// close ends the recording. The items are sorted, as their order is part of what a source compares,
+// and a handler may have it from a map.
+func (r *recorder[request]) close() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.closed = true
+	slices.SortFunc(r.items, func(a, b request) int {
+		return cmp.Compare(fmt.Sprint(a), fmt.Sprint(b))
+	})
+	r.items = slices.Compact(r.items)
+}
+
+// addDirectly adds the items to the queue as they are.
+func (r *recorder[request]) addDirectly() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.direct = true
+	r.add(priorityqueue.AddOpts{Priority: r.priority}, r.items)
+	r.items = nil
+}
+
+func (r *recorder[request]) add(o priorityqueue.AddOpts, items []request) {
+	if priorities, ok := r.TypedRateLimitingInterface.(priorityqueue.PriorityQueue[request]); ok {
+		priorities.AddWithOpts(o, items...)
+		return
+	}
+	for _, item := range items {
+		switch {
+		case o.RateLimited:
+			r.TypedRateLimitingInterface.AddRateLimited(item)
+		case o.After > 0:
+			r.TypedRateLimitingInterface.AddAfter(item, o.After)
+		default:
+			r.TypedRateLimitingInterface.Add(item)
+		}
+	}
+}
+
+// options are those of the recorded Adds.
+func (r *recorder[request]) options() wq.AddOptions {
+	_, ok := r.TypedRateLimitingInterface.(priorityqueue.PriorityQueue[request])
+	if !ok || r.priority == nil {
+		return wq.AddOptions{}
+	}
+	return wq.AddOptions{Lane: wq.InLane(wq.Lane(*r.priority))}
+}

@@ -1,0 +1,85 @@
+package controllerruntime_test
+
+import (
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"example.org/wq"
+	"example.org/wq/controllerruntime"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+)
+
+// The code that README.md shows.
+
+func readmeMain(mgr ctrl.Manager) error {
+	store, err := wq.Open("/var/lib/controller/wq", wq.StoreOptions{
+		CreateIfMissing: true, Metrics: true, Logger: mgr.GetLogger().WithName("wq")})
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	if err := mgr.AddReadyzCheck("wq", controllerruntime.Healthz(store)); err != nil {
+		return err
+	}
+	if err := controllerruntime.RegisterMetrics(store); err != nil {
+		return err
+	}
+	return nil
+}
+
+func readmeSetup(mgr ctrl.Manager, store *wq.Store, r reconcile.Reconciler) error {
+	own := controllerruntime.Kind("configmaps", mgr.GetCache(), &corev1.ConfigMap{},
+		&handler.TypedEnqueueRequestForObject[*corev1.ConfigMap]{},
+		controllerruntime.SourceOptions[*corev1.ConfigMap]{
+			Predicates: []predicate.TypedPredicate[*corev1.ConfigMap]{
+				predicate.TypedGenerationChangedPredicate[*corev1.ConfigMap]{}}})
+	owned := controllerruntime.Kind("pods", mgr.GetCache(), &corev1.Pod{},
+		handler.TypedEnqueueRequestForOwner[*corev1.Pod](
+			mgr.GetScheme(), mgr.GetRESTMapper(), &corev1.ConfigMap{}, handler.OnlyControllerOwner()),
+		controllerruntime.SourceOptions[*corev1.Pod]{})
+	return ctrl.NewControllerManagedBy(mgr).Named("configmaps").
+		WatchesRawSource(own).WatchesRawSource(owned).
+		WithOptions(controller.Options{
+			NewQueue: controllerruntime.NewQueue(store, wq.QueueOptions[reconcile.Request]{
+				Resync: wq.Resync{Period: 10 * time.Hour, Jitter: 0.1}})}).
+		Complete(r)
+}
+
+func readmeElection(config *rest.Config, store *wq.Store, replica string) (ctrl.Manager, error) {
+	mgr, err := ctrl.NewManager(config, ctrl.Options{
+		LeaderElection: true, LeaderElectionReleaseOnCancel: true,
+		LeaderElectionResourceLockInterface: controllerruntime.NewLock(store, replica)})
+	return mgr, err
+}
+
+var _ = []any{readmeMain, readmeSetup, readmeElection}
+
+func TestTheReadmeShowsCodeThatCompiles(t *testing.T) {
+	code, err := os.ReadFile("example_test.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	readme, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	blocks := strings.Split(string(readme), "```go\n")[1:]
+	if len(blocks) != 3 {
+		t.Fatalf("%d blocks", len(blocks))
+	}
+	for _, block := range blocks {
+		block, _, _ = strings.Cut(block, "```")
+		block = "\t" + strings.ReplaceAll(strings.TrimSpace(block), "\n", "\n\t")
+		if !strings.Contains(string(code), block) {
+			t.Errorf("this does not compile in example_test.go:\n%s", block)
+		}
+	}
+}

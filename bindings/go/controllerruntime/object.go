@@ -1,0 +1,105 @@
+package controllerruntime
+
+// This file has what a source keeps of an object, and of the program.
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	toolscache "k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// maxTombstone is the greatest tombstone that a source takes.
+const maxTombstone = 4096
+
+// nameOf returns "namespace/name", or "name" without a namespace.
+func nameOf(o client.Object) string { return toolscache.MetaObjectToName(o).String() }
+
+// versionOf differs when the object does, and when it was deleted and made again. "": not known.
+func versionOf(o client.Object) string {
+	if o.GetResourceVersion() == "" {
+		return ""
+	}
+	return string(o.GetUID()) + "/" + o.GetResourceVersion()
+}
+
+// tombstoneOf returns what objectFrom makes an object from: SourceOptions.Keep.
+func tombstoneOf[object client.Object](o object, keep func(object) any) string {
+	if keep != nil {
+		if text, err := json.Marshal(keep(o)); err == nil && len(text) <= maxTombstone {
+			return string(text)
+		}
+	}
+	kept := meta.AsPartialObjectMetadata(o)
+	kept.SetGroupVersionKind(o.GetObjectKind().GroupVersionKind())
+	kept.ManagedFields = nil
+	if _, ok := kept.Annotations[corev1.LastAppliedConfigAnnotation]; ok { // Has a Secret's data.
+		kept.Annotations = maps.Clone(kept.Annotations)
+		delete(kept.Annotations, corev1.LastAppliedConfigAnnotation)
+	}
+	for _, drop := range []func(){
+		func() {},
+		func() { kept.Annotations = nil },
+		func() { kept.Labels, kept.Finalizers = nil, nil },
+		func() { kept.OwnerReferences = nil },
+	} {
+		drop()
+		if text, err := json.Marshal(kept); err == nil && len(text) <= maxTombstone {
+			return string(text)
+		}
+	}
+	return ""
+}
+
+// objectFrom returns the object of this kind and name, with what the tombstone has of it.
+func objectFrom[object client.Object](kind object, name, tombstone string) object {
+	o := kind.DeepCopyObject().(object)
+	if err := json.Unmarshal([]byte(tombstone), o); err != nil {
+		o = kind.DeepCopyObject().(object)
+	}
+	if parsed, err := toolscache.ParseObjectName(name); err == nil {
+		o.SetNamespace(parsed.Namespace)
+		o.SetName(parsed.Name)
+	}
+	return o
+}
+
+// ownFingerprint is the default of SourceOptions.Fingerprint. The host's name is that of the pod,
+// which is another one after each restart.
+var ownFingerprint = sync.OnceValues(func() (string, error) {
+	path, err := os.Executable()
+	if err != nil {
+		return "", err
+	}
+	executable, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer executable.Close()
+	hash := sha256.New()
+	if _, err := io.Copy(hash, executable); err != nil {
+		return "", err
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		return "", err
+	}
+	environment := slices.DeleteFunc(os.Environ(), func(variable string) bool {
+		_, value, _ := strings.Cut(variable, "=")
+		return value == host && host != ""
+	})
+	slices.Sort(environment)
+	fmt.Fprintf(hash, "%q %q", os.Args[1:], environment)
+	return hex.EncodeToString(hash.Sum(nil)), nil
+})

@@ -1,0 +1,70 @@
+package controllerruntime
+
+import (
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+func TestWhatIsKeptOfAnObjectHasItsMetadataAndFits(t *testing.T) {
+	long := strings.Repeat("x", maxTombstone)
+	for name, test := range map[string]struct {
+		change func(o *metav1.ObjectMeta)
+		want   string // What is kept: labels, annotations, owners.
+	}{
+		"all":         {func(*metav1.ObjectMeta) {}, "yes yes owner"},
+		"annotations": {func(o *metav1.ObjectMeta) { o.Annotations["long"] = long }, "yes - owner"},
+		"labels":      {func(o *metav1.ObjectMeta) { o.Labels["long"] = long }, "- - owner"},
+		"owners":      {func(o *metav1.ObjectMeta) { o.OwnerReferences[0].Kind = long }, "- - -"},
+		"managers": {func(o *metav1.ObjectMeta) {
+			o.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: long}}
+		}, "yes yes owner"},
+		"applied": {func(o *metav1.ObjectMeta) {
+			o.Annotations[corev1.LastAppliedConfigAnnotation] = "the password"
+		}, "yes yes owner"},
+	} {
+		o := secret(1, "db")
+		o.Labels["kept"], o.Annotations = "yes", map[string]string{"kept": "yes"}
+		o.OwnerReferences = []metav1.OwnerReference{{Name: "owner"}}
+		o.Data = map[string][]byte{"password": []byte("secret")}
+		test.change(&o.ObjectMeta)
+		text := tombstoneOf(o, nil)
+		got := objectFrom(&corev1.Secret{}, nameOf(o), text)
+		kept := []string{"-", "-", "-"}
+		for i, of := range []map[string]string{got.Labels, got.Annotations} {
+			if of["kept"] != "" {
+				kept[i] = of["kept"]
+			}
+		}
+		if len(got.OwnerReferences) > 0 {
+			kept[2] = got.OwnerReferences[0].Name
+		}
+		if strings.Join(kept, " ") != test.want || nameOf(got) != nameOf(o) || got.UID != o.UID ||
+			len(got.Data) > 0 || strings.Contains(text, "password") || len(text) > maxTombstone {
+			t.Errorf("%s: %s, %q of %+v", name, kept, text, got)
+		}
+	}
+}
+
+func TestWhatIsKeptMayBeTheCallersAndOfAnyKind(t *testing.T) {
+	u := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Widget",
+		"metadata": map[string]any{"name": "w"}, "spec": map[string]any{"size": "9"}}}
+	kind := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Widget"}}
+	for want, keep := range map[string]func(*unstructured.Unstructured) any{
+		"":  nil,
+		"9": func(u *unstructured.Unstructured) any { return u.Object },
+	} {
+		got := objectFrom(kind, nameOf(u), tombstoneOf(u, keep))
+		size, _, _ := unstructured.NestedString(got.Object, "spec", "size")
+		if got.GetName() != "w" || got.GetKind() != "Widget" || size != want {
+			t.Errorf("%q: %v", want, got.Object)
+		}
+	}
+	got := objectFrom(&corev1.Secret{}, "web/s", "damaged")
+	if got.GetName() != "s" || got.GetNamespace() != "web" {
+		t.Errorf("%v", got)
+	}
+}

@@ -1,0 +1,280 @@
+package controllerruntime
+
+// This file has the sources of a controller: the informers of its kinds, and their lists.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"example.org/wq"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
+	"k8s.io/apimachinery/pkg/util/wait"
+	toolscache "k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+)
+
+// SourceOptions are the options of Kind and Informer; the zero value is right for a controller
+// whose cache has all objects of the kind.
+type SourceOptions[object client.Object] struct {
+	// Predicates decide what reaches the handler. What they drop is recorded as seen, so that a
+	// controller's own write of a status is no change for the next restart.
+	Predicates []predicate.TypedPredicate[object]
+	// Scope is what the cache has of the kind: namespaces, selectors. When it changes, objects that
+	// are not listed any more are not taken for deleted.
+	Scope string
+	// Fingerprint is what the controller's code is; a new one asks for a full pass. "": a hash of
+	// the executable, its arguments and its environment, without variables that are the host's name.
+	// docs/sources.md says which controller needs another one, such as a random one.
+	Fingerprint string
+	// Keep returns what the handler must know of an object that was deleted while the controller was
+	// down, encoded as JSON; at most 4096 bytes, otherwise as if Keep were nil. The handler's Delete
+	// gets an object that was decoded from that. Nil: the metadata, without managed fields; without
+	// annotations, then labels and finalizers, then owners, if it is too long.
+	Keep func(o object) any
+}
+
+// Source is a source of a controller that remembers, in the store of the controller's queue, what
+// it has seen of each object. Its handler adds the keys of objects that are new or have changed
+// since, and at the end of the first list of those that were deleted while nobody looked. The queue
+// of a controller must be one of NewQueue; without a controller, any of package wq.
+//
+//   - An Add of the handler and the record of its object are one atomic step.
+//   - An update of which the handler adds nothing is recorded as seen, as what a predicate drops.
+//   - What the handler adds with a delay or rate limited goes to the queue as it is, and its object
+//     counts as changed at the next list. So does an object with more keys than a source takes.
+//   - What the handler adds after it has returned is lost if the process ends before. A handler
+//     that does needs a Fingerprint that is new with each process.
+//   - Deletions that a predicate drops add the keys that the object had.
+//   - An event without a change, such as one of cache.Options.SyncPeriod, does nothing:
+//     use QueueOptions.Resync.
+//
+// If the store fails, the source begins anew with a list of the informer, until that works. Start
+// may be called again when its context has ended.
+type Source[object client.Object, request comparable] struct {
+	name     string
+	kind     object // What is decoded is a copy of it.
+	informer func(ctx context.Context) (cache.Informer, error)
+	handler  handler.TypedEventHandler[object, request]
+	options  SourceOptions[object]
+
+	// Of the last Start.
+	cancel  context.CancelFunc
+	synced  chan struct{}         // Closed when the first list has ended.
+	ended   chan struct{}         // Closed when nothing is observed any more.
+	failure atomic.Pointer[error] // Why it began anew.
+}
+
+var _ source.SyncingSource = (*Source[client.Object, reconcile.Request])(nil)
+
+// Kind is source.TypedKind with a memory: see Source. The name is that of the source in the queue,
+// where it must be the only one: 1 to 64 of [A-Za-z0-9._-].
+func Kind[object client.Object, request comparable](name string, from cache.Cache, kind object,
+	to handler.TypedEventHandler[object, request], options SourceOptions[object],
+) *Source[object, request] {
+	return &Source[object, request]{name: name, kind: kind, handler: to, options: options,
+		informer: func(ctx context.Context) (cache.Informer, error) {
+			return from.GetInformer(ctx, kind)
+		}}
+}
+
+// Informer is Kind for an informer, such as a SharedIndexInformer of client-go. Without a
+// controller call Start with the queue, WaitForSync, and then begin to work. If the handler reads
+// other informers, wait for their HasSynced before Start.
+func Informer[object client.Object, request comparable](name string, from cache.Informer,
+	kind object, to handler.TypedEventHandler[object, request], options SourceOptions[object],
+) *Source[object, request] {
+	return &Source[object, request]{name: name, kind: kind, handler: to, options: options,
+		informer: func(context.Context) (cache.Informer, error) { return from, nil }}
+}
+
+func (s *Source[object, request]) String() string {
+	return fmt.Sprintf("wq source %s of %T", s.name, s.kind)
+}
+
+// Start opens the source in the queue, and observes the informer until the context ends. It does
+// not wait for the list. An error: the queue has no sources, or not one of this name.
+func (s *Source[object, request]) Start(
+	ctx context.Context, queue workqueue.TypedRateLimitingInterface[request]) error {
+	opener, ok := queue.(interface {
+		OpenSource(name string) (*wq.Source[request], error)
+	})
+	if !ok {
+		return fmt.Errorf("%v: the controller's queue is a %T, and not one of NewQueue", s, queue)
+	}
+	rows, err := opener.OpenSource(s.name)
+	if err != nil {
+		return fmt.Errorf("%v: %w", s, err)
+	}
+	options := wq.ListOptions{Scope: s.options.Scope, Fingerprint: s.options.Fingerprint}
+	if options.Fingerprint == "" {
+		if options.Fingerprint, err = ownFingerprint(); err != nil {
+			return fmt.Errorf("%v: SourceOptions.Fingerprint is not set: %w", s, err)
+		}
+	}
+	ctx, s.cancel = context.WithCancel(ctx)
+	s.synced, s.ended = make(chan struct{}), make(chan struct{})
+	s.failure.Store(nil)
+	go s.run(ctx, rows, queue, options, sync.OnceFunc(func() { close(s.synced) }))
+	return nil
+}
+
+// WaitForSync waits until the first list has ended: what has changed or was deleted is in the
+// queue. Nil, too, if this context or that of Start was cancelled, as of controller-runtime's Kind.
+func (s *Source[object, request]) WaitForSync(ctx context.Context) error {
+	select {
+	case <-s.synced:
+		return nil
+	case <-s.ended:
+		return nil
+	case <-ctx.Done():
+	}
+	s.cancel()
+	if errors.Is(ctx.Err(), context.Canceled) {
+		return nil
+	}
+	if err := s.failure.Load(); err != nil {
+		return fmt.Errorf("%v has not synced: %w", s, *err)
+	}
+	return fmt.Errorf("%v has not synced: the list did not end in time", s)
+}
+
+// How long to wait after a failure, and after a further one.
+const (
+	minRetry = 10 * time.Millisecond
+	maxRetry = 10 * time.Second
+)
+
+// run follows the informer, again after each failure, until the context ends.
+func (s *Source[object, request]) run(ctx context.Context, rows *wq.Source[request],
+	queue workqueue.TypedRateLimitingInterface[request], options wq.ListOptions, synced func()) {
+	defer close(s.ended)
+	for retry := minRetry; ; retry = min(2*retry, maxRetry) {
+		err := s.follow(ctx, rows, queue, options, func() {
+			retry = minRetry
+			synced()
+		})
+		if ctx.Err() != nil {
+			return
+		}
+		s.failure.Store(&err)
+		log.FromContext(ctx).Error(err, "the source lists its objects anew", "source", s.String())
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(retry):
+		}
+	}
+}
+
+// follow observes the informer until the context ends, or an observation fails. Its registration
+// begins with an event for each object that the informer has: that is the list.
+func (s *Source[object, request]) follow(ctx context.Context, rows *wq.Source[request],
+	queue workqueue.TypedRateLimitingInterface[request], options wq.ListOptions,
+	synced func()) error {
+	informer, err := s.informer(ctx)
+	if err != nil {
+		return err
+	}
+	list, err := rows.BeginList(options)
+	if err != nil {
+		return err
+	}
+	defer list.Close()
+	events := &eventHandler[object, request]{
+		Source: s, ctx: ctx, rows: rows, queue: queue, failed: make(chan error, 1)}
+	logger := log.FromContext(ctx)
+	registration, err := informer.AddEventHandlerWithOptions(
+		events, toolscache.HandlerOptions{Logger: &logger})
+	if err != nil {
+		return err
+	}
+	defer events.end()
+	defer informer.RemoveEventHandler(registration)
+	select {
+	case <-registration.HasSyncedChecker().Done():
+	case err := <-events.failed:
+		return err
+	case <-ctx.Done():
+		return nil
+	}
+	if err := s.endList(ctx, list, informer, events); err != nil || ctx.Err() != nil {
+		return err
+	}
+	synced()
+	select {
+	case err := <-events.failed:
+		return err
+	case <-ctx.Done():
+		return nil
+	}
+}
+
+// endList adds the keys of the deleted objects. With a context that has ended, or after a failure,
+// it does not: then objects were perhaps not observed, but are there.
+func (s *Source[object, request]) endList(ctx context.Context, list *wq.SourceList[request],
+	informer cache.Informer, events *eventHandler[object, request]) error {
+	late, cancel := context.WithTimeout(ctx, maxLag)
+	defer cancel()
+	for {
+		gone, err := list.NextDeleted()
+		last := errors.Is(err, wq.NotFound)
+		if err != nil && !last {
+			return err
+		}
+		var living any
+		if !last {
+			living = livingObject(late, informer, gone.Object, gone.Version)
+		}
+		select {
+		case err := <-events.failed:
+			return err
+		default:
+		}
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case last:
+			return list.End(wq.AddOptions{})
+		case living != nil:
+			events.OnAdd(living, true)
+		default:
+			events.observeGone(list, gone)
+		}
+	}
+}
+
+// maxLag bounds the wait for an informer that is behind what the source has seen. One that stays
+// behind is of a cluster that was restored from a backup.
+const maxLag = 30 * time.Second
+
+// livingObject returns the object if it is there after all, and nil otherwise: a first list may be
+// older than what the source has seen, and then the object's event is on its way. It waits until
+// the informer's store is as new as this version. That of several namespaces does not tell how new
+// it is.
+func livingObject(ctx context.Context, informer cache.Informer, name, version string) any {
+	_, seen, _ := strings.Cut(version, "/")
+	shared, ok := informer.(interface{ GetStore() toolscache.Store })
+	if !ok {
+		return nil
+	}
+	_ = wait.PollUntilContextCancel(ctx, 20*time.Millisecond, true,
+		func(context.Context) (done bool, err error) {
+			order, err := resourceversion.CompareResourceVersion(
+				shared.GetStore().LastStoreSyncResourceVersion(), seen)
+			return err != nil || order >= 0, nil
+		})
+	living, _, _ := shared.GetStore().GetByKey(name)
+	return living
+}

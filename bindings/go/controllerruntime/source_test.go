@@ -1,0 +1,389 @@
+package controllerruntime
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"example.org/wq"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+	toolscache "k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+)
+
+const objects = 1000
+
+// The objects that are reconciled again later, and those whose reconcile fails.
+const late, failing = 25, 25
+
+func lateOrFailing(n int) (reconcile.Result, error) {
+	switch {
+	case n < late:
+		return reconcile.Result{RequeueAfter: time.Hour}, nil
+	case n < late+failing:
+		return reconcile.Result{}, errFailing
+	}
+	return reconcile.Result{}, nil
+}
+
+func from(first, count int) []int {
+	all := make([]int, count)
+	for i := range all {
+		all[i] = first + i
+	}
+	return all
+}
+
+// exceptStatus drops the controller's own writes.
+func exceptStatus() SourceOptions[*corev1.ConfigMap] {
+	return SourceOptions[*corev1.ConfigMap]{Predicates: []predicate.TypedPredicate[*corev1.ConfigMap]{
+		predicate.TypedGenerationChangedPredicate[*corev1.ConfigMap]{}}}
+}
+
+func TestARestartReconcilesOnlyWhatChanged(t *testing.T) {
+	options := programOptions{reconcile: lateOrFailing, configMaps: exceptStatus()}
+	dir, in := t.TempDir()+"/store", newCluster()
+	in.put(from(0, objects)...)
+	for i := range 10 {
+		in.secrets.Add(secret(i, configMap(300+i, 1).Name))
+	}
+	first := startProgram(t, dir, in, options)
+	eventually(t, "all are reconciled, and their status seen", func() bool {
+		return first.seen("configmaps").Changed >= 2*objects
+	})
+	if counts := first.wantReconciled(from(0, objects)...); counts.Delayed != late+failing {
+		t.Fatalf("%+v", counts)
+	}
+	first.stop()
+
+	in.put(from(100, 5)...)
+	in.remove(from(200, 5)...)
+	in.put(from(objects, 5)...)
+	in.secrets.Delete(secret(0, configMap(300, 1).Name))
+	in.secrets.Modify(secret(1, configMap(301, 1).Name))
+	changed := slices.Concat(from(100, 5), from(200, 5), from(300, 2), from(objects, 5))
+	second := startProgram(t, dir, in, options)
+	counts := second.wantReconciled(changed...)
+	if counts.Delayed != late+failing || counts.Failing != failing {
+		t.Fatalf("%+v", counts)
+	}
+	if of := second.seen("configmaps"); of.Objects != objects || of.Deleted != 5 {
+		t.Fatalf("%+v", of)
+	}
+	second.stop()
+
+	options.configMaps.Fingerprint = "another"
+	third := startProgram(t, dir, in, options)
+	eventually(t, "a new fingerprint", func() bool { return len(third.numbers()) == objects })
+}
+
+func TestAnotherQueueReconcilesAllAtARestart(t *testing.T) {
+	in := newCluster()
+	in.put(from(0, objects)...)
+	for range 2 {
+		p := startProgram(t, t.TempDir()+"/store", in, programOptions{
+			ownQueue: true, configMaps: exceptStatus()})
+		eventually(t, "all are reconciled", func() bool { return len(p.numbers()) == objects })
+		p.stop()
+	}
+}
+
+func TestWhatAPredicateDropsIsNoChangeAtTheRestart(t *testing.T) {
+	const ignored = 3
+	options := programOptions{configMaps: exceptStatus()}
+	options.configMaps.Predicates = append(options.configMaps.Predicates,
+		predicate.NewTypedPredicateFuncs(func(o *corev1.ConfigMap) bool {
+			return o.Name != configMap(ignored, 1).Name
+		}))
+	dir, in := t.TempDir()+"/store", newCluster()
+	in.put(from(0, ignored+1)...)
+	first := startProgram(t, dir, in, options)
+	eventually(t, "the writes of their status are seen", func() bool {
+		return first.seen("configmaps").Changed >= 2*ignored+1
+	})
+	first.wantReconciled(0, 1, 2)
+	first.stop()
+
+	in.put(2)
+	second := startProgram(t, dir, in, options)
+	second.wantReconciled(2)
+	if of := second.seen("configmaps"); of.Objects != ignored+1 || of.Deleted != 0 {
+		t.Fatalf("%+v", of)
+	}
+}
+
+// secrets are the Secrets of an informer of client-go, and a queue without a controller.
+type secrets struct {
+	store  *wq.Store
+	queue  *wq.Queue[string]
+	source *Source[*corev1.Secret, string]
+	cancel context.CancelFunc
+}
+
+func watchSecrets(t *testing.T, dir string, from toolscache.ListerWatcher,
+	to handler.TypedEventHandler[*corev1.Secret, string], options wq.QueueOptions[string],
+) *secrets {
+	t.Helper()
+	w := &secrets{store: openStore(t, dir)}
+	var err error
+	w.queue, err = wq.OpenQueue(w.store, "secrets", options)
+	must(t, err)
+	var ctx context.Context
+	ctx, w.cancel = context.WithCancel(context.Background())
+	w.source = Informer("secrets", newInformer(t, from, &corev1.Secret{}), &corev1.Secret{}, to,
+		SourceOptions[*corev1.Secret]{})
+	must(t, w.source.Start(ctx, w.queue))
+	return w
+}
+
+func (w *secrets) seen(t *testing.T) wq.SourceInfo { return seenBy(t, w.queue, "secrets") }
+
+// sync waits for the first list.
+func (w *secrets) sync(t *testing.T) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	must(t, w.source.WaitForSync(ctx))
+}
+
+// wantWork checks what is queued, and does it.
+func (w *secrets) wantWork(t *testing.T, want ...string) {
+	t.Helper()
+	var got []string
+	for w.queue.Len() > 0 {
+		item, _ := w.queue.Get()
+		got = append(got, item)
+		w.queue.Done(item)
+	}
+	slices.Sort(got)
+	if !slices.Equal(got, want) {
+		t.Fatalf("%q, want %q", got, want)
+	}
+}
+
+func (w *secrets) stop(t *testing.T) {
+	t.Helper()
+	w.cancel()
+	within(t, "the source ends", w.source.ended)
+	must(t, w.store.Close())
+}
+
+// forLabel maps a secret to the keys that refer to its label now.
+func forLabel(refer map[string][]string) handler.TypedEventHandler[*corev1.Secret, string] {
+	return handler.TypedEnqueueRequestsFromMapFunc(
+		func(_ context.Context, s *corev1.Secret) []string { return refer[s.Labels["for"]] })
+}
+
+func TestADeletionIsMappedAnewByWhatIsKeptOfTheObject(t *testing.T) {
+	dir, server := t.TempDir()+"/store", newAPIServer()
+	server.Add(secret(1, "db"))
+	server.Add(secret(2, "cache"))
+	server.Add(secret(3, "mail"))
+	first := watchSecrets(t, dir, server, forLabel(map[string][]string{
+		"db": {"orders", "users"}, "cache": {"pages"}, "mail": {"letters"}}), wq.QueueOptions[string]{})
+	first.sync(t)
+	first.wantWork(t, "letters", "orders", "pages", "users")
+	first.stop(t)
+
+	server.Delete(secret(1, "db"))
+	server.Delete(secret(3, "mail")) // It is made again, by the same name.
+	again := secret(3, "mail")
+	again.UID = "another"
+	server.Add(again)
+	second := watchSecrets(t, dir, server, forLabel(map[string][]string{
+		"db": {"invoices"}, "cache": {"pages"}, "mail": {"letters"}}), wq.QueueOptions[string]{})
+	second.sync(t)
+	second.wantWork(t, "invoices", "letters", "orders", "users")
+	server.Delete(secret(2, "cache"))
+	eventually(t, "a deletion is seen at once", func() bool { return second.queue.Len() == 1 })
+	second.wantWork(t, "pages")
+	second.stop(t)
+}
+
+func TestAnUpdateThatTheHandlerIgnoresIsNoChangeAtTheRestart(t *testing.T) {
+	dir, server := t.TempDir()+"/store", newAPIServer()
+	server.Add(secret(1, "db"))
+	to := handler.TypedFuncs[*corev1.Secret, string]{
+		CreateFunc: forLabel(map[string][]string{"db": {"orders"}}).Create}
+	first := watchSecrets(t, dir, server, to, wq.QueueOptions[string]{})
+	first.sync(t)
+	first.wantWork(t, "orders")
+	server.Modify(secret(1, "db"))
+	eventually(t, "the update is seen", func() bool { return first.seen(t).Changed == 2 })
+	first.stop(t)
+
+	second := watchSecrets(t, dir, server, to, wq.QueueOptions[string]{})
+	second.sync(t)
+	second.wantWork(t)
+	second.stop(t)
+}
+
+func TestAContextThatEndsDuringTheListDeletesNothing(t *testing.T) {
+	refer := map[string][]string{"db": {"orders"}, "cache": {"pages"}, "mail": {"letters"}}
+	for when, want := range map[string][]string{
+		"before the list": nil, "in the list": nil, "at the first deletion": {"orders"}} {
+		t.Run(when, func(t *testing.T) {
+			dir, server := t.TempDir()+"/store", newAPIServer()
+			server.Add(secret(1, "db"))
+			server.Add(secret(2, "cache"))
+			server.Add(secret(3, "mail"))
+			first := watchSecrets(t, dir, server, forLabel(refer), wq.QueueOptions[string]{})
+			first.sync(t)
+			first.wantWork(t, "letters", "orders", "pages")
+			first.stop(t)
+
+			server.Delete(secret(1, "db"))
+			server.Delete(secret(2, "cache"))
+			begun, goOn := make(chan struct{}), make(chan struct{})
+			begin := sync.OnceFunc(func() { close(begun) })
+			block := func(at string) {
+				if at == when {
+					begin()
+					<-goOn
+				}
+			}
+			server.list = func() (runtime.Object, error) {
+				block("before the list")
+				if when == "before the list" {
+					return nil, errFailing
+				}
+				return server.FakeControllerSource.List(metav1.ListOptions{})
+			}
+			mapped := forLabel(refer)
+			second := watchSecrets(t, dir, server, handler.TypedFuncs[*corev1.Secret, string]{
+				CreateFunc: func(ctx context.Context, e event.TypedCreateEvent[*corev1.Secret],
+					q workqueue.TypedRateLimitingInterface[string]) {
+					block("in the list")
+					mapped.Create(ctx, e, q)
+				},
+				DeleteFunc: func(ctx context.Context, e event.TypedDeleteEvent[*corev1.Secret],
+					q workqueue.TypedRateLimitingInterface[string]) {
+					block("at the first deletion")
+					mapped.Delete(ctx, e, q)
+				}}, wq.QueueOptions[string]{})
+			within(t, when, begun)
+			second.cancel()
+			close(goOn)
+			second.sync(t) // Without an error, as the context has ended.
+			within(t, "the source ends", second.source.ended)
+			second.wantWork(t, want...)
+			if of := second.seen(t); of.Objects != 3-len(want) {
+				t.Fatalf("%+v", of)
+			}
+			second.stop(t)
+		})
+	}
+}
+
+// A server that is behind lists what was there before.
+func TestAnObjectThatAListDoesNotHaveYetIsNotDeleted(t *testing.T) {
+	refer := map[string][]string{"db": {"orders"}, "cache": {"pages"}}
+	dir, server := t.TempDir()+"/store", newAPIServer()
+	server.Add(secret(1, "db"))
+	old, err := server.FakeControllerSource.List(metav1.ListOptions{})
+	must(t, err)
+	server.Add(secret(2, "cache"))
+	first := watchSecrets(t, dir, server, forLabel(refer), wq.QueueOptions[string]{})
+	first.sync(t)
+	first.wantWork(t, "orders", "pages")
+	first.stop(t)
+
+	server.list = func() (runtime.Object, error) { return old, nil }
+	slow := &slowWatch{apiServer: server, goOn: make(chan struct{})}
+	second := watchSecrets(t, dir, slow, forLabel(refer), wq.QueueOptions[string]{})
+	eventually(t, "the list", func() bool { return second.seen(t).Unchanged == 1 })
+	close(slow.goOn)
+	second.sync(t)
+	second.wantWork(t)
+	if of := second.seen(t); of.Objects != 2 || of.Deleted != 0 {
+		t.Fatalf("%+v", of)
+	}
+	second.stop(t)
+}
+
+// slowWatch watches only once it is told to.
+type slowWatch struct {
+	*apiServer
+	goOn chan struct{}
+}
+
+func (s *slowWatch) Watch(options metav1.ListOptions) (watch.Interface, error) {
+	<-s.goOn
+	return s.apiServer.Watch(options)
+}
+
+func TestAnObservationThatFailedIsRepeated(t *testing.T) {
+	server := newAPIServer()
+	for i := range 4 {
+		server.Add(secret(i, fmt.Sprint(i)))
+	}
+	refer := map[string][]string{"0": {"a"}, "1": {"b"}, "2": {"c"}, "3": {"d"}}
+	w := watchSecrets(t, t.TempDir()+"/store", server, forLabel(refer), wq.QueueOptions[string]{
+		MaxPending: 1, WhenFull: wq.RefuseAdds}) // So there is room for one secret at a time.
+	eventually(t, "an observation fails", func() bool { return w.source.failure.Load() != nil })
+	done := map[string]bool{}
+	for len(done) < 4 {
+		item, _ := w.queue.Get()
+		done[item] = true
+		w.queue.Done(item)
+	}
+	w.sync(t)
+	if of := w.seen(t); of.Objects != 4 {
+		t.Fatalf("%+v", of)
+	}
+	w.stop(t)
+}
+
+func TestWhatARowCannotHaveCountsAsChanged(t *testing.T) {
+	tooMany := make([]string, 1001)
+	for i := range tooMany {
+		tooMany[i] = fmt.Sprint("key ", i)
+	}
+	dir, server := t.TempDir()+"/store", newAPIServer()
+	server.Add(secret(1, "many"))
+	server.Add(secret(2, "late"))
+	to := handler.TypedFuncs[*corev1.Secret, string]{CreateFunc: func(_ context.Context,
+		e event.TypedCreateEvent[*corev1.Secret], q workqueue.TypedRateLimitingInterface[string]) {
+		if e.Object.Labels["for"] == "late" {
+			q.AddAfter("later", time.Hour)
+			return
+		}
+		for _, key := range tooMany {
+			q.Add(key)
+		}
+	}}
+	slices.Sort(tooMany)
+	for range 2 {
+		w := watchSecrets(t, dir, server, to, wq.QueueOptions[string]{})
+		w.sync(t)
+		counts, err := w.queue.Counts()
+		must(t, err)
+		if counts.Delayed != 1 || counts.Queued != len(tooMany) {
+			t.Fatalf("%+v", counts)
+		}
+		w.wantWork(t, tooMany...)
+		if of := w.seen(t); of.Objects != 2 || of.Changed != 2 {
+			t.Fatalf("%+v", of)
+		}
+		w.stop(t)
+	}
+}
+
+func TestAQueueWithoutSourcesIsRefused(t *testing.T) {
+	s := Informer("secrets", newInformer(t, newAPIServer(), &corev1.Secret{}), &corev1.Secret{},
+		forLabel(nil), SourceOptions[*corev1.Secret]{})
+	limiter := workqueue.DefaultTypedControllerRateLimiter[string]()
+	if err := s.Start(t.Context(), workqueue.NewTypedRateLimitingQueue(limiter)); err == nil {
+		t.Fatal("it was started")
+	}
+}
