@@ -1,12 +1,15 @@
 #!/usr/bin/env bash
 # go_test.sh MODE BUILD_DIR: tests the Go package of bindings/go with the libraries of the build as
-# `cmake --install` installs them. It uses no network: the package needs only the standard library.
+# `cmake --install` installs them. It uses no network, but for the modules of controllerruntime: the
+# package needs only the standard library.
 #   test        gofmt, vet and the tests, without the deep ones: those that -short leaves out
 #   race        all tests, with the race detector
 #   static      all tests, statically linked
 #   without-cgo vet and the tests of remote queues, without cgo and without libwq
 #   bench       the benchmarks, as tools/bench/go_bench.sh runs them, with few keys
 #   pages       the code that README.md and the package's comment show
+#   controllerruntime  vet and all tests of the module in controllerruntime, with the real
+#               controller-runtime and client-go
 # Exit status 77: skipped; the output says why.
 set -euo pipefail
 
@@ -14,6 +17,7 @@ mode=${1:?usage: go_test.sh MODE BUILD_DIR}
 build=$(realpath -- "${2:?usage: go_test.sh MODE BUILD_DIR}")
 here=$(realpath -- "$(dirname -- "$0")")
 module=$(realpath -- "$here/../../bindings/go")
+proxy=$(go env GOPROXY 2>/dev/null || true)
 # shellcheck source=tests/go/environment.sh
 source "$here/environment.sh" "$build"
 
@@ -54,6 +58,15 @@ bench() {
   [[ -z $(ls "$scratch") ]] || fail "left behind: $(ls "$scratch")"
 }
 
+# In the user's cache of modules. Compiling what it imports takes minutes.
+controllerruntime() {
+  unset GOPATH
+  export GOPROXY=$proxy GOFLAGS='-mod=readonly -buildvcs=false -trimpath'
+  cd controllerruntime
+  go mod download || { echo 'go_test: skipped: the modules cannot be downloaded' >&2; exit 77; }
+  go test -race -vet=all -count=1 -timeout 3600s ./...
+}
+
 cd "$module"
 case $mode in
   test)
@@ -66,6 +79,7 @@ case $mode in
   static) go test -tags wq_static,netgo,osusergo -count=1 -timeout 1200s ./... ;;
   without-cgo) without_cgo ;;
   bench) bench ;;
+  controllerruntime) controllerruntime ;;
   pages) "$here/pages/pages.sh" "$module" "$build/go/pages" ;;
   *) echo "go_test: unknown mode $mode" >&2; exit 2 ;;
 esac

@@ -31,7 +31,7 @@ files_of() { # files_of STEP
     asan | tsan) echo "$library tools tests" ;;
     mutants) echo "$library tools tests" ;;
     packages) echo "$product docs README.md tests/package examples/readme" ;;
-    go) echo "$library tools bindings/go tests/go tools/bench" ;;
+    go | controllerruntime) echo "$library tools bindings/go tests/go tools/bench" ;;
     page) echo "$library tools tests/page tests/support" ;;
     prometheus) echo "$library tools packaging tests/prometheus" ;;
     docs) echo "$product README.md docs tests/docs bindings/go/README.md" ;;
@@ -41,8 +41,8 @@ files_of() { # files_of STEP
     *) echo "$library tests" ;;
   esac
 }
-steps=(lint plain docs wqctl examples go page prometheus packages engine etcd failover server fuzz bench seeds
-  asan tsan mutants)
+steps=(lint plain docs wqctl examples go controllerruntime page prometheus packages engine etcd failover
+  server fuzz bench seeds asan tsan mutants)
 run_lint() { tools/dev/lint.sh --tests; }
 run_plain() { tools/dev/build.sh dev all deep; }  # Each source by itself, with the library's checks.
 run_seeds() {  # With more of everything than in `make test`.
@@ -85,7 +85,7 @@ passed=0 failed=() skipped=0
 for step in "${wanted[@]}"; do
   hash=$(hash_of "$step")
   if [[ -z ${FORCE:-} && -e $kept/$step.passed && $(<"$kept/$step.passed") == "$hash" ]]; then
-    printf '  %-12s         passed before, with the same files\n' "$step"
+    printf '  %-17s         passed before, with the same files\n' "$step"
     skipped=$((skipped + 1))
     continue
   fi
@@ -99,7 +99,7 @@ for step in "${wanted[@]}"; do
     failed+=("$step")
     result=FAILED
   fi
-  printf '  %-12s %5d s  %s\n' "$step" $((SECONDS - start)) "$result"
+  printf '  %-17s %5d s  %s\n' "$step" $((SECONDS - start)) "$result"
 done
 for step in "${failed[@]}"; do
   echo "failed: $step; its output is $kept/$step.log; alone: WQ_SEED=$WQ_SEED make check STEP=$step"
