@@ -139,8 +139,8 @@ func TestAnObservationThatIsOutOfBoundsIsRefused(t *testing.T) {
 		list := beginList(t, source)
 		o, options := observation("o", "1"), AddOptions{}
 		call(&o, &options)
-		for by, err := range map[string]error{"source": second(source.Observe(o, options)),
-			"list": second(list.Observe(o, options))} {
+		for by, err := range map[string]error{
+			"source": second(source.Observe(o, options)), "list": second(list.Observe(o, options))} {
 			if !errors.Is(err, InvalidArgument) {
 				t.Errorf("%s, by the %s: %v", name, by, err)
 			}
