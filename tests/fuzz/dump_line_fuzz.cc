@@ -17,6 +17,8 @@ struct Append {
   bool hex = false;
   void operator()(const wq::QueueInfo& info) const { AppendDumpLine(info, line); }
   void operator()(const DumpedCursor& cursor) const { AppendDumpLine(cursor, line); }
+  void operator()(const DumpedSource& source) const { AppendDumpLine(source, line); }
+  void operator()(const DumpedObject& object) const { AppendDumpLine(object, line); }
   void operator()(const DumpedLimits& /*limits*/) const {}
   void operator()(const DumpBegin& begin) const { AppendDumpLine(begin, line); }
   void operator()(const DumpEnd& end) const { AppendDumpLine(end, line); }
