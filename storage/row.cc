@@ -177,24 +177,28 @@ Status Row::DecodeQueueRow(Family family, std::string_view record_key, const Rea
       });
     case Family::kSources:
       kind_ = record_key.size() == kSourcePrefixBytes ? Kind::kSource : Kind::kObject;
-      return ScanSources(
-          row, queue_,
-          [this](const SourceRecord& record) {
-            source_ = record;
-            source_.name = Keep(record.name);
-            return true;
-          },
-          [this](const ObjectRecord& record) {
-            object_ = record;
-            object_.version = Keep(record.version);
-            object_.keys = Keep(record.keys);
-            object_.tombstone = Keep(record.tombstone);
-            return true;
-          });
+      return DecodeSourceRow(row);
     case Family::kDefault:
       break;
   }
   return Status::Ok();
+}
+
+Status Row::DecodeSourceRow(const Reader& row) {
+  return ScanSources(
+      row, queue_,
+      [this](const SourceRecord& record) {
+        source_ = record;
+        source_.name = Keep(record.name);
+        return true;
+      },
+      [this](const ObjectRecord& record) {
+        object_ = record;
+        object_.version = Keep(record.version);
+        object_.keys = Keep(record.keys);
+        object_.tombstone = Keep(record.tombstone);
+        return true;
+      });
 }
 
 }  // namespace wq::storage

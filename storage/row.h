@@ -67,6 +67,7 @@ class Row {
  private:
   Status DecodeDefault(std::string_view key, const Reader& row);
   Status DecodeQueueRow(Family family, std::string_view record_key, const Reader& row);
+  Status DecodeSourceRow(const Reader& row);
   RowRule Check() const;
   // Copies what a record points to: the message that holds it is freed by the scan.
   std::string_view Keep(std::string_view bytes);

@@ -10,6 +10,7 @@
 
 namespace wq::storage {
 
+// NOLINTNEXTLINE(readability-function-size): a table, of which the compiler sees that it is whole.
 std::string_view TextOf(RowRule rule) {
   switch (rule) {
     case RowRule::kNone:

@@ -108,9 +108,10 @@ Status Queue::Impl::AwaitRoom(const std::function<size_t()>& needed, GetterQueue
     }
     if (!in_time) {
       WakeAdders().Notify();  // Those behind this call may need fewer places.
-      return Status::Full("queue '" + name + "' has no room for " + std::to_string(places) +
-                          (places == 1 ? " key: " : " keys: ") + std::to_string(state->pending()) +
-                          " are pending, the bound is " + std::to_string(options.max_pending));
+      const std::string why =
+          places == 1 ? "' is full: " : "' has no room for " + std::to_string(places) + " keys: ";
+      return Status::Full("queue '" + name + why + std::to_string(state->pending()) +
+                          " keys are pending, the bound is " + std::to_string(options.max_pending));
     }
     in_time = adders.Wait(mu, deadline, std::min(places, options.max_pending), waited);
     if (shutting_down) {

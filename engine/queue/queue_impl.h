@@ -284,9 +284,12 @@ struct Queue::Impl final : Timer::Target, HistoryRecorder::Source {
 
   struct ObserveCall;
   Status Observe(ObserveCall* call) WQ_EXCLUDES(mu);
+  Status CheckObserve(const ObserveCall& call, TrackedSource** source) WQ_REQUIRES(mu);
   Status ObserveStep(ObserveCall* call, Time now, Effects* effects,
                      std::optional<storage::SourceId>* row_of) WQ_REQUIRES(mu);
-  Position AddObserved(const ObserveCall& call, Time now) WQ_REQUIRES(mu);
+  Effects ApplyObserved(const ObserveCall& call, TrackedSource* source, bool has_row,
+                        const storage::ObjectRecord& record, Time now) WQ_REQUIRES(mu);
+  Position AddObserved(const ObserveCall& call, Time now) const WQ_REQUIRES(mu);
   void PrepareKeys(ObserveCall* call) const WQ_EXCLUDES(mu);
   Status ReadRow(storage::SourceId source, ObserveCall* call) const WQ_EXCLUDES(mu);
   size_t NewlyPending(const ObserveCall& call) const WQ_REQUIRES(mu);

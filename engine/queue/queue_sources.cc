@@ -203,40 +203,48 @@ Status Queue::Impl::Observe(ObserveCall* call) {
   }
 }
 
+// Returns the source. Its object counts as seen, even if the observation is refused.
+Status Queue::Impl::CheckObserve(const ObserveCall& call, TrackedSource** source) {
+  if (shutting_down) {
+    return RefuseAdd();
+  }
+  *source = state->FindSource(call.source);
+  if (*source == nullptr) {
+    return NoSuch("no source", call.source);
+  }
+  if (call.list != 0 && call.list != (*source)->open_list && !WQ_MUTANT(superseded_list_goes_on)) {
+    return ListIsOver();
+  }
+  if (!call.deleted) {
+    (*source)->See(call.id);
+  }
+  if (!call.bad.ok()) {
+    return call.bad;
+  }
+  if (Status s = CheckAdd(call.options); !s.ok()) {
+    return s;
+  }
+  for (const std::string_view key : call.observation.keys) {
+    if (Status s = CheckKey(key); !s.ok() && !call.of_row && !state->IsProcessing(key)) {
+      return s;
+    }
+  }
+  return {};
+}
+
 // Makes the observation. *row_of: it takes the object's row of this source, and nothing was done.
 // Full: there is no room now, and nothing was done.
 Status Queue::Impl::ObserveStep(ObserveCall* call, Time now, Effects* effects,
                                 std::optional<storage::SourceId>* row_of) {
   const Observation& seen = call->observation;
-  if (shutting_down) {
-    return RefuseAdd();
-  }
-  TrackedSource* const source = state->FindSource(call->source);
-  if (source == nullptr) {
-    return NoSuch("no source", call->source);
-  }
-  source->Prefetch(call->id);
-  if (call->list != 0 && call->list != source->open_list && !WQ_MUTANT(superseded_list_goes_on)) {
-    return ListIsOver();
+  TrackedSource* source = nullptr;
+  if (Status s = CheckObserve(*call, &source); !s.ok()) {
+    return s;
   }
   const ObjectFacts* const facts = source->Find(call->id);
   if (call->by_list && (facts == nullptr || source->Seen(*facts))) {
     *effects = EndTransition(0, Durability::kAsync);
     return {};
-  }
-  if (facts != nullptr && !call->deleted) {
-    source->See(call->id);  // It is there, even if the observation is refused.
-  }
-  if (!call->bad.ok()) {
-    return call->bad;
-  }
-  if (Status s = CheckAdd(call->options); !s.ok()) {
-    return s;
-  }
-  for (const std::string_view key : seen.keys) {
-    if (Status s = CheckKey(key); !s.ok() && !call->of_row && !state->IsProcessing(key)) {
-      return s;
-    }
   }
   storage::ObjectRecord record{.source = source->id,
                                .object = seen.object,
@@ -276,29 +284,36 @@ Status Queue::Impl::ObserveStep(ObserveCall* call, Time now, Effects* effects,
     record.keys = call->row.keys;
     record.tombstone = seen.tombstone.empty() ? call->row.tombstone : seen.tombstone;
   }
-  const bool has_row = facts != nullptr;
-  if (WQ_MUTANT(row_before_its_adds)) {
-    state->PutObject(source, call->id, record);
-    const Position early = AppendBatch(0, Durability::kProcess);
-    static_cast<void>(journal->Wait(early, Durability::kProcess));
-  }
-  Position last = AddObserved(*call, now);
-  if (!call->deleted) {
-    if (!(seen.filtered && WQ_MUTANT(filtered_is_not_recorded))) {
-      state->PutObject(source, call->id, record);
-    }
-  } else if (has_row) {
-    state->EraseObject(source, call->id, seen.object);
-    ++source->deleted;
-  }
-  *effects = EndTransition(last, call->options.durability.value_or(options.durability));
-  source->position = std::max(source->position, effects->position);
-  call->result->changed = !call->deleted || has_row || !call->keys.empty();
+  *effects = ApplyObserved(*call, source, facts != nullptr, record, now);
   return {};
 }
 
+// Adds the keys, and writes or erases the row.
+Queue::Impl::Effects Queue::Impl::ApplyObserved(const ObserveCall& call, TrackedSource* source,
+                                                bool has_row, const storage::ObjectRecord& record,
+                                                Time now) {
+  if (WQ_MUTANT(row_before_its_adds)) {
+    state->PutObject(source, call.id, record);
+    const Position early = AppendBatch(0, Durability::kProcess);
+    static_cast<void>(journal->Wait(early, Durability::kProcess));
+  }
+  const Position last = AddObserved(call, now);
+  if (!call.deleted) {
+    if (!(call.observation.filtered && WQ_MUTANT(filtered_is_not_recorded))) {
+      state->PutObject(source, call.id, record);
+    }
+  } else if (has_row) {
+    state->EraseObject(source, call.id, call.observation.object);
+    ++source->deleted;
+  }
+  Effects effects = EndTransition(last, call.options.durability.value_or(options.durability));
+  source->position = std::max(source->position, effects.position);
+  call.result->changed = !call.deleted || has_row || !call.keys.empty();
+  return effects;
+}
+
 // Returns the greatest position on which one of the Adds depends.
-Position Queue::Impl::AddObserved(const ObserveCall& call, Time now) {
+Position Queue::Impl::AddObserved(const ObserveCall& call, Time now) const {
   Position last = 0;
   for (size_t i = 0; i < call.keys.size(); ++i) {
     const std::string_view group =

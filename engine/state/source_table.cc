@@ -61,9 +61,11 @@ void TrackedSource::Put(const ObjectId& object, const ObjectFacts& facts) {
 }
 
 void TrackedSource::See(const ObjectId& object) {
-  ObjectFacts& facts = PartOf(object).find(object)->second;
-  seen_ += Seen(facts) ? 0 : 1;
-  facts.list = list_;
+  Part& part = PartOf(object);
+  const auto it = part.find(object);
+  if (it == part.end()) return;
+  seen_ += Seen(it->second) ? 0 : 1;
+  it->second.list = list_;
 }
 
 void TrackedSource::Restore(const ObjectId& object, const ObjectFacts& facts) {

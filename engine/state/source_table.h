@@ -65,7 +65,7 @@ class TrackedSource {
   const ObjectFacts* Find(const ObjectId& object) const;
   // Puts what is known of the object, which was seen now.
   void Put(const ObjectId& object, const ObjectFacts& facts);
-  void See(const ObjectId& object);  // REQUIRES: it is there.
+  void See(const ObjectId& object);  // Has no effect if it is not there.
   void Erase(const ObjectId& object);
   // During recovery: it is put as not seen.
   void Restore(const ObjectId& object, const ObjectFacts& facts);

@@ -534,11 +534,11 @@ std::optional<Session::Clock::time_point> Session::CheckLimits(Clock::time_point
 // In an order as in GiveBackAll. The queue reports its errors by Store::Health; a key stays in the
 // store in any case.
 void Session::EndOverdue(const HeldMap& overdue) const {
-  for (auto it = overdue.rbegin(); it != overdue.rend(); ++it) {
-    if (!it->second.started) {
-      static_cast<void>(queue_->PutBack(it->second.key));  // No attempt: it is not counted.
+  std::for_each(overdue.rbegin(), overdue.rend(), [this](const auto& one) {
+    if (!one.second.started) {
+      static_cast<void>(queue_->PutBack(one.second.key));  // No attempt: it is not counted.
     }
-  }
+  });
   for (const auto& [_, held] : overdue) {
     if (held.started) {
       static_cast<void>(

@@ -43,7 +43,7 @@ NaiveQueue::Credit NaiveQueue::Share() const {
 
 void NaiveQueue::Earn() {
   credit_ = std::min(credit_ + Credit{steady_us_ - earned_us_} * Share(),
-                     std::max<Credit>(0, Credit{5 * kTickUs} * Share()));
+                     std::max<Credit>(0, Credit{5} * kTickUs * Share()));
   earned_us_ = steady_us_;
 }
 

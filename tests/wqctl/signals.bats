@@ -12,6 +12,7 @@ words_of() {
   case $1 in
     init) WORDS=(init) ;;
     add) WORDS=(add -q q new) ;;
+    sync) WORDS=(sync -q q --source s -) ;;
     work) WORDS=(work -q q --follow -- true) ;;
     serve | ui | watch | inspect | ls | dump | errors | man) WORDS=("$1") ;;
     workers) WORDS=(workers --watch) ;;
@@ -97,6 +98,7 @@ nothing_half() {
 }
 
 @test "every verb ends at the first signal, also while its output is not read" {
+  exec </dev/null
   some_store
   full_pipe
   local verb signal number

@@ -48,8 +48,7 @@ TEST_F(FlowTest, AFullQueueRefusesAKeyMoreAndTakesTheOthers) {
   Add("b");
   const Status s = queue_->Add("c");
   EXPECT_EQ(s.code(), StatusCode::kFull);
-  EXPECT_THAT(s.message(),
-              HasSubstr("queue 'q' has no room for 1 key: 2 are pending, the bound is 2"));
+  EXPECT_THAT(s.message(), HasSubstr("queue 'q' is full: 2 keys are pending, the bound is 2"));
   EXPECT_TRUE(queue_->Add("a").ok()) << "it is pending already";
   EXPECT_EQ(Get(), "a");
   EXPECT_EQ(queue_->Add("c").code(), StatusCode::kFull) << "a held key is pending";
