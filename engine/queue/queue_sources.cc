@@ -204,7 +204,7 @@ Status Queue::Impl::Observe(ObserveCall* call) {
 }
 
 // Returns the source. Its object counts as seen, even if the observation is refused.
-Status Queue::Impl::CheckObserve(const ObserveCall& call, TrackedSource** source) {
+Status Queue::Impl::CheckObserve(const ObserveCall& call, TrackedSource** source) const {
   if (shutting_down) {
     return RefuseAdd();
   }
