@@ -41,14 +41,16 @@ type Observation[T comparable] struct {
 	Items []T
 	// Tombstone is what the caller needs to know of the object once it is deleted: at most 4096 bytes.
 	Tombstone string
-	// Filtered: the change is not to be reconciled. Its version is recorded, and nothing is added.
+	// Filtered: the change is not to be reconciled. Its version is recorded, and nothing is added. An
+	// object that was only ever filtered, or not yet seen with this fingerprint and scope, is recorded
+	// as changed, so that the next list does not pass it over.
 	// Without Items those of the observation before stay, which costs a read of the row.
 	Filtered bool
 }
 
 // ObserveResult is what an observation did.
 type ObserveResult struct {
-	Changed                   bool // Otherwise the source has seen this version already.
+	Changed                   bool // Otherwise nothing was to be done.
 	Added, Deduplicated, Held int  // Of the items, by Outcome.
 }
 

@@ -59,6 +59,9 @@ Status CheckObservation(const Observation& observation) {
 
 // Each key once, in their order: an object whose keys come in another order is the same.
 std::string EncodeKeySet(const Observation& observation) {
+  if (observation.keys.size() < 2) {
+    return storage::EncodeKeys(observation.keys, observation.object);
+  }
   std::vector<std::string_view> keys(observation.keys.begin(), observation.keys.end());
   std::sort(keys.begin(), keys.end());
   keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
@@ -82,24 +85,29 @@ Status ListIsOver() {
 
 // One observation, or deletion, on its way.
 struct Queue::Impl::ObserveCall {
+  // `to` may be null.
   ObserveCall(std::string_view of, const Observation& what, const AddOptions& with,
               ObserveResult* to)
       : source(of),
         observation(what),
         options(with),
-        result(to),
+        result(to == nullptr ? &unwanted : to),
         id(what.object),
         bad(CheckObservation(what)),
-        encoded(bad.ok() ? EncodeKeySet(what) : std::string()) {}
+        encoded(bad.ok() ? EncodeKeySet(what) : std::string()) {
+    *result = {};
+  }
+  // Of a list, a deletion does nothing if the object was seen since the list began.
+  bool OnlyUnseen() const { return deleted && list != 0; }
 
+  ObserveResult unwanted;
   const std::string_view source;
   const Observation& observation;
   const AddOptions& options;
   ObserveResult* const result;
   uint64_t list = 0;  // The list that makes the call; 0: none.
   bool deleted = false;
-  bool by_list = false;  // Of a deletion: nothing happens if the object was seen.
-  bool of_row = false;   // The keys are those of the row: they were checked before.
+  bool of_row = false;  // The keys are those of the row: they were checked before.
 
   const ObjectId id;
   const Status bad;           // Why the observation is refused, whatever the queue has.
@@ -242,7 +250,7 @@ Status Queue::Impl::ObserveStep(ObserveCall* call, Time now, Effects* effects,
     return s;
   }
   const ObjectFacts* const facts = source->Find(call->id);
-  if (call->by_list && (facts == nullptr || source->Seen(*facts))) {
+  if (call->OnlyUnseen() && (facts == nullptr || source->Seen(*facts))) {
     *effects = EndTransition(0, Durability::kAsync);
     return {};
   }
@@ -407,20 +415,14 @@ std::vector<SourceInfo> Queue::Impl::ReadSources() const {
 
 Status Source::Observe(const Observation& observation, const AddOptions& options,
                        ObserveResult* result) {
-  ObserveResult unwanted;
-  ObserveResult* const to = result == nullptr ? &unwanted : result;
-  *to = {};
-  Queue::Impl::ObserveCall call(name_, observation, options, to);
+  Queue::Impl::ObserveCall call(name_, observation, options, result);
   return queue_->Observe(&call);
 }
 
 Status Source::ObserveDeleted(std::string_view object, std::span<const std::string_view> keys,
                               const AddOptions& options, ObserveResult* result) {
-  ObserveResult unwanted;
-  ObserveResult* const to = result == nullptr ? &unwanted : result;
-  *to = {};
   const Observation observation{.object = object, .keys = keys};
-  Queue::Impl::ObserveCall call(name_, observation, options, to);
+  Queue::Impl::ObserveCall call(name_, observation, options, result);
   call.deleted = true;
   return queue_->Observe(&call);
 }
@@ -551,15 +553,14 @@ Status SourceList::Impl::Erase(const Found& gone, const AddOptions& options) {
   }
   const std::vector<std::string_view> keys(gone.object.keys.begin(), gone.object.keys.end());
   const Observation observation{.object = gone.object.object, .keys = keys};
-  ObserveResult unwanted;
-  return ObserveDeleted(observation, options, &unwanted, /*of_row=*/true);
+  return ObserveDeleted(observation, options, nullptr, /*of_row=*/true);
 }
 
 Status SourceList::Impl::ObserveDeleted(const Observation& gone, const AddOptions& options,
                                         ObserveResult* result, bool of_row) {
   Queue::Impl::ObserveCall call(source, gone, options, result);
   call.list = list;
-  call.deleted = call.by_list = true;
+  call.deleted = true;
   call.of_row = of_row;
   return queue->Observe(&call);
 }
@@ -596,10 +597,7 @@ Status Source::BeginList(const ListOptions& options, std::unique_ptr<SourceList>
 
 Status SourceList::Observe(const Observation& observation, const AddOptions& options,
                            ObserveResult* result) {
-  ObserveResult unwanted;
-  ObserveResult* const to = result == nullptr ? &unwanted : result;
-  *to = {};
-  Queue::Impl::ObserveCall call(impl_->source, observation, options, to);
+  Queue::Impl::ObserveCall call(impl_->source, observation, options, result);
   call.list = impl_->list;
   return impl_->queue->Observe(&call);
 }
@@ -618,10 +616,7 @@ Status SourceList::NextDeleted(DeletedObject* deleted) {
 
 Status SourceList::ObserveDeleted(std::string_view object, std::span<const std::string_view> keys,
                                   const AddOptions& options, ObserveResult* result) {
-  ObserveResult unwanted;
-  ObserveResult* const to = result == nullptr ? &unwanted : result;
-  *to = {};
-  return impl_->ObserveDeleted({.object = object, .keys = keys}, options, to, /*of_row=*/false);
+  return impl_->ObserveDeleted({.object = object, .keys = keys}, options, result, /*of_row=*/false);
 }
 
 Status SourceList::End(const AddOptions& options) {

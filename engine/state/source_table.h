@@ -58,10 +58,6 @@ class TrackedSource {
     return {.id = id, .name = name, .fingerprint = fingerprint, .scope = scope};
   }
 
-  // Begins to load the place of the object into the cache.
-  void Prefetch(const ObjectId& object) const {
-    parts_[object.high % parts_.size()].prefetch(object);
-  }
   const ObjectFacts* Find(const ObjectId& object) const;
   // Puts what is known of the object, which was seen now.
   void Put(const ObjectId& object, const ObjectFacts& facts);

@@ -45,14 +45,14 @@ typedef struct wq_observation {
   size_t keys_size;
   const char* tombstone;
   size_t tombstone_size;
-  int32_t filtered;  // 1: the version is recorded, and nothing is added.
+  int32_t filtered;  // 1: nothing is added; see Observation.
   // 1: the object is gone: these keys and those of its row are added, and the row is erased. The
   // other fields are not used.
   int32_t deleted;
 } wq_observation;
 typedef struct wq_observe_result {
   size_t size;
-  int32_t changed;  // 0: the source has seen this version already, or does not know the object.
+  int32_t changed;  // 0: the row says so already, or of a deletion there is none.
   size_t added;     // Of the keys.
   size_t deduplicated;
   size_t held;
