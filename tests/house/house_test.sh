@@ -153,6 +153,7 @@ plant every_filter_matches_a_test tests/mutants/run.sh "  'some_tests A.*:None.*
 plant every_filter_matches_a_test tests/mutants/run.sh "  'some_tests A.*-None.*'"
 plant every_filter_matches_a_test tools/dev/torture.sh '  N=1 gtest some_tests --gtest_filter=-None.*'
 plant every_filter_matches_a_test tests/CMakeLists.txt "$(printf 'set(deep_some_tests A.*\n None.*)')"
+plant tests_find_their_programs_when_they_run tests/engine/CMakeLists.txt "find_program(A a)"
 # shellcheck disable=SC2016
 plant readme_shows_the_example README.md "$(printf 'x\n```cpp\nint main() { }\n```')"
 # shellcheck disable=SC2016

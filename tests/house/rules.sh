@@ -185,6 +185,12 @@ rule_every_filter_matches_a_test() {
   done
 }
 
+# `make demo` configures the tests, too, and `make test` installs their programs only after that.
+rule_tests_find_their_programs_when_they_run() {
+  find tests -name CMakeLists.txt -print0 |
+    violations 'a program that is looked for here is not installed yet: name it in COMMAND' 'find_program'
+}
+
 # The README and docs/start.md show what is compiled and run.
 rule_readme_shows_the_example() {
   local example page language file shown

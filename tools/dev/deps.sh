@@ -15,9 +15,9 @@ set -euo pipefail
 build=(g++ cmake make ninja-build ccache pkg-config librocksdb-dev libprotobuf-dev protobuf-compiler
   libabsl-dev libxxhash-dev libzstd-dev prometheus-cpp-dev libspdlog-dev libcli11-dev libre2-dev
   nlohmann-json3-dev libboost-dev libgrpc++-dev protobuf-compiler-grpc grpc-proto libgtest-dev
-  libgmock-dev bats jq)
+  libgmock-dev jq)
 # etcd-server starts a service on the port 2379, which the tests do not use: they start their own.
-test=("${build[@]}" man-db curl openssl etcd-client etcd-server python3-grpcio python3-protobuf)
+test=("${build[@]}" bats man-db curl openssl etcd-client etcd-server python3-grpcio python3-protobuf)
 command -v go >/dev/null || test+=(golang-go)  # Any of the last years will do.
 # prometheus starts a service on the port 9090, which the tests do not use, either. chromium shows the
 # page, and nodejs drives it. The tools of file systems make those that
