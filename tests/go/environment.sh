@@ -10,6 +10,7 @@ done
 libraries=$(dirname -- "$(find "$prefix" -name libwq.so.0)")
 export LD_LIBRARY_PATH=$libraries PKG_CONFIG_PATH=$libraries/pkgconfig
 export GOPATH=$1/go/path GOPROXY=off GOFLAGS='-mod=mod -buildvcs=false -trimpath'
-# Go's cache ignores changes of C headers, but not of flags.
-headers=$(find "$prefix/include" -type f -name '*.h' -print0 | sort -z | xargs -0 sha256sum | sha256sum)
+# Go's cache ignores changes of C headers and of what pkg-config says, but not of flags.
+headers=$(find "$prefix" -type f \( -name "*.h" -o -name "*.pc" \) -print0 | sort -z |
+  xargs -0 sha256sum | sha256sum)
 export CGO_CFLAGS="-O2 -g -DWQ_HEADERS=${headers%% *}"

@@ -74,6 +74,7 @@ case $mode in
     [[ -z $unformatted ]] || { echo "go_test: gofmt would change: $unformatted" >&2; exit 1; }
     go vet ./...
     go test -short -count=1 -timeout 1200s ./...
+    go test -tags wq_etcd -count=1 -timeout 1200s ./internal/etcd
     ;;
   race) go test -race -count=1 -timeout 1200s ./... ;;
   static) go test -tags wq_static,netgo,osusergo -count=1 -timeout 1200s ./... ;;
