@@ -162,6 +162,37 @@ Status CheckPause(std::optional<std::chrono::microseconds> duration) {
   return {};
 }
 
+Status CheckObservation(const Observation& observation) {
+  if (observation.object.empty()) {
+    return Status::InvalidArgument("the object is empty");
+  }
+  size_t key_bytes = 0;
+  for (const std::string_view key : observation.keys) {
+    key_bytes += key.size();
+  }
+  const std::pair<const char*, std::pair<size_t, size_t>> bounds[] = {
+      {"bytes of an object", {observation.object.size(), kMaxObjectBytes}},
+      {"bytes of a version", {observation.version.size(), kMaxVersionBytes}},
+      {"bytes of a tombstone", {observation.tombstone.size(), kMaxTombstoneBytes}},
+      {"keys of an object", {observation.keys.size(), kMaxObjectKeys}},
+      {"bytes of the keys of an object", {key_bytes, kMaxObjectKeysBytes}}};
+  for (const auto& [what, sizes] : bounds) {
+    if (sizes.first > sizes.second) {
+      return TooLong(what, sizes.first, sizes.second);
+    }
+  }
+  return {};
+}
+
+Status TooLong(std::string_view what, size_t is, size_t limit) {
+  return Status::InvalidArgument(std::string(what) + ": " + std::to_string(is) + ", the limit is " +
+                                 std::to_string(limit));
+}
+
+Status ListIsOver() {
+  return Status::InvalidArgument("the list has ended, or a later one has superseded it");
+}
+
 Status NoSuch(std::string_view what, std::string_view name) {
   std::string message(what);
   message.append(": '").append(EscapeKey(name)).append("'");

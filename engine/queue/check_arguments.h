@@ -9,6 +9,7 @@
 
 #include "wq/options.h"
 #include "wq/queue_access.h"
+#include "wq/source.h"
 #include "wq/status.h"
 
 namespace wq {
@@ -27,6 +28,12 @@ Status CheckCursor(std::string_view name, std::string_view value);
 // Only kRelease has a delay and a rate, and they are in range.
 Status CheckPace(KeyChange change, const ChangeOptions& options);
 Status CheckPause(std::optional<std::chrono::microseconds> duration);
+// Of the observation alone; the queue checks the keys.
+Status CheckObservation(const Observation& observation);
+// `what`: `is`, above the limit.
+Status TooLong(std::string_view what, size_t is, size_t limit);
+// Of a list that was ended or superseded.
+Status ListIsOver();
 
 // NotFound: "`what`: '`name`'", with the name escaped.
 Status NoSuch(std::string_view what, std::string_view name);

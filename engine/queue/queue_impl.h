@@ -11,8 +11,8 @@
 // of user code except the clock's readings.
 //
 // The definitions are in the file of their purpose: queue_add.cc, queue_hand_out.cc,
-// queue_change.cc, queue_sources.cc, queue_read.cc, queue_list.cc, queue_shut_down.cc; the rest is
-// in queue_impl.cc.
+// queue_change.cc, queue_observe.cc, queue_sources.cc, source_list.cc, queue_read.cc,
+// queue_list.cc, queue_shut_down.cc; the rest is in queue_impl.cc.
 #pragma once
 
 #include <cstdint>
@@ -280,7 +280,7 @@ struct Queue::Impl final : Timer::Target, HistoryRecorder::Source {
   Status PutBackDead(std::string_view key, bool* failed) WQ_EXCLUDES(mu);
   Status PutBack(std::string_view key, bool dead) WQ_EXCLUDES(mu);
 
-  // --- Sources (queue_sources.cc) ---
+  // --- Sources (queue_observe.cc) ---
 
   struct ObserveCall;
   Status Observe(ObserveCall* call) WQ_EXCLUDES(mu);

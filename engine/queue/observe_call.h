@@ -1,0 +1,63 @@
+// Queue::Impl::ObserveCall: an observation, or a deletion, on its way through queue_observe.cc.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/queue/check_arguments.h"
+#include "engine/queue/queue_impl.h"
+#include "storage/queue_records.h"
+#include "wq/source.h"
+
+namespace wq {
+
+// The keys of an observation, encoded: each once, in their order, so an object whose keys come in
+// another order is the same.
+std::string EncodeKeySet(const Observation& observation);
+
+// What is referred to must outlive the call.
+struct Queue::Impl::ObserveCall {
+  // `to` may be null.
+  ObserveCall(std::string_view of, const Observation& what, const AddOptions& with,
+              ObserveResult* to)
+      : source(of),
+        observation(what),
+        options(with),
+        result(to == nullptr ? &unwanted : to),
+        id(what.object),
+        bad(CheckObservation(what)),
+        encoded(bad.ok() ? EncodeKeySet(what) : std::string()) {
+    *result = {};
+  }
+  // Of a list, a deletion does nothing if the object was seen since the list began.
+  bool OnlyUnseen() const { return deleted && list != 0; }
+
+  ObserveResult unwanted;
+  const std::string_view source;
+  const Observation& observation;
+  const AddOptions& options;
+  ObserveResult* const result;
+  uint64_t list = 0;  // The list that makes the call; 0: none.
+  bool deleted = false;
+  bool of_row = false;  // The keys are those of the row: they were checked before.
+
+  const ObjectId id;
+  const Status bad;           // Why the observation is refused, whatever the queue has.
+  const std::string encoded;  // Its keys.
+
+  // The row as it was read.
+  std::optional<ObjectFacts> read;
+  int missing = 0;  // How often it was not found.
+  std::string row_bytes = {};
+  storage::ObjectRecord row = {};
+  std::vector<std::string_view> row_keys = {};
+
+  std::vector<std::string_view> keys = {};  // To be added, each once,
+  size_t own_keys = 0;                      // of which so many are not from the row,
+  std::vector<std::string> groups = {};     // and their groups; empty: they have none.
+  bool waited = false;                      // For room.
+};
+
+}  // namespace wq

@@ -1,0 +1,272 @@
+// Observations of a source's objects.
+//
+// What an observation does is decided under the queue's lock, from the index in memory. If that
+// takes the object's row, the lock is released for reading it, and all is decided again under the
+// next hold; the row counts if it is the one that the index has then.
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "base/mutant.h"
+#include "engine/queue/observe_call.h"
+#include "engine/queue/queue_impl.h"
+#include "storage/queue_records.h"
+#include "wq/source.h"
+
+namespace wq {
+namespace {
+
+constexpr size_t kPrefetched = 16;  // Keys of an observation.
+// How often the index has a row that is not found: it may be erased and put again meanwhile. Then
+// the object counts as one without keys.
+constexpr int kMostMissing = 10;
+
+// Appends the keys that are not there yet.
+void AppendNew(std::span<const std::string_view> more, std::vector<std::string_view>* keys) {
+  for (const std::string_view key : more) {
+    if (std::find(keys->begin(), keys->end(), key) == keys->end()) {
+      keys->push_back(key);
+    }
+  }
+}
+
+}  // namespace
+
+std::string EncodeKeySet(const Observation& observation) {
+  if (observation.keys.size() < 2) {
+    return storage::EncodeKeys(observation.keys, observation.object);
+  }
+  std::vector<std::string_view> keys(observation.keys.begin(), observation.keys.end());
+  std::sort(keys.begin(), keys.end());
+  keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
+  return storage::EncodeKeys(keys, observation.object);
+}
+
+// Sets the keys to be added. Calls the user's function, for their groups.
+void Queue::Impl::PrepareKeys(ObserveCall* call) const {
+  const Observation& seen = call->observation;
+  call->keys.clear();
+  call->groups.clear();
+  if (seen.filtered && !call->deleted) {
+    return;
+  }
+  AppendNew(seen.keys, &call->keys);
+  call->own_keys = call->keys.size();
+  AppendNew(call->row_keys, &call->keys);
+  for (size_t i = 0; i < std::min(call->keys.size(), kPrefetched); ++i) {
+    Prefetch(call->keys[i]);
+  }
+  if (options.group_of != nullptr || call->options.group.has_value()) {
+    for (const std::string_view key : call->keys) {
+      call->groups.push_back(CheckKey(key).ok() ? GroupOf(key, call->options) : std::string());
+    }
+  }
+}
+
+Status Queue::Impl::ReadRow(storage::SourceId source, ObserveCall* call) const {
+  Status s =
+      journal->ReadObject(id, source, call->observation.object, &call->row_bytes, &call->row);
+  if (s.code() == StatusCode::kNotFound) {
+    call->row = {};
+    ++call->missing;
+  } else if (!s.ok()) {
+    return s;
+  }
+  call->read = ObjectFacts(call->row);
+  static_cast<void>(storage::DecodeKeys(call->row.keys, call->observation.object, &call->row_keys));
+  return {};
+}
+
+// How many keys the call makes pending.
+size_t Queue::Impl::NewlyPending(const ObserveCall& call) const {
+  if (options.max_pending == 0 || DebounceOf(call.options).quiet.count() > 0) {
+    return 0;
+  }
+  return static_cast<size_t>(
+      std::count_if(call.keys.begin(), call.keys.end(), [&](std::string_view key) WQ_UNCHECKED {
+        return !LeavesAlone(key, call.options) && state->WouldBePending(key);
+      }));
+}
+
+Status Queue::Impl::Observe(ObserveCall* call) {
+  if (Status s = CheckProcess(); !s.ok()) {
+    return s;
+  }
+  const Durability durability = call->options.durability.value_or(options.durability);
+  const GetterQueue::Deadline deadline = RoomDeadline(call->options);
+  FullCount full(metrics.get());
+  PrepareKeys(call);
+  for (;;) {
+    const Time now = TimeOfAdd(call->options);
+    Effects effects;
+    std::optional<storage::SourceId> row_of;
+    {
+      const MutexLock lock(mu);
+      if (Status s = ObserveStep(call, now, &effects, &row_of); !s.ok()) {
+        if (s.code() == StatusCode::kFull) {
+          full.Count(call->waited ? 0 : 1);
+          s = AwaitRoom([&]() WQ_UNCHECKED { return NewlyPending(*call); }, deadline, call->waited);
+        }
+        if (!s.ok()) {
+          WakeAdders().Notify();  // Those behind this call, which leaves its places free.
+          return s;
+        }
+        call->waited = true;
+        continue;  // The lock was released meanwhile.
+      }
+    }
+    if (!row_of.has_value()) {
+      return EndCall(std::move(effects), durability);
+    }
+    if (Status s = ReadRow(*row_of, call); !s.ok()) {
+      const MutexLock lock(mu);
+      WakeAdders().Notify();
+      return s;
+    }
+    PrepareKeys(call);
+  }
+}
+
+// Returns the source. Its object counts as seen, even if the observation is refused.
+Status Queue::Impl::CheckObserve(const ObserveCall& call, TrackedSource** source) const {
+  if (shutting_down) {
+    return RefuseAdd();
+  }
+  *source = state->FindSource(call.source);
+  if (*source == nullptr) {
+    return NoSuch("no source", call.source);
+  }
+  if (call.list != 0 && call.list != (*source)->open_list && !WQ_MUTANT(superseded_list_goes_on)) {
+    return ListIsOver();
+  }
+  if (!call.deleted) {
+    (*source)->See(call.id);
+  }
+  if (!call.bad.ok()) {
+    return call.bad;
+  }
+  if (Status s = CheckAdd(call.options); !s.ok()) {
+    return s;
+  }
+  for (const std::string_view key : call.observation.keys) {
+    if (Status s = CheckKey(key); !s.ok() && !call.of_row && !state->IsProcessing(key)) {
+      return s;
+    }
+  }
+  return {};
+}
+
+// Makes the observation. *row_of: it takes the object's row of this source, and nothing was done.
+// Full: there is no room now, and nothing was done.
+Status Queue::Impl::ObserveStep(ObserveCall* call, Time now, Effects* effects,
+                                std::optional<storage::SourceId>* row_of) {
+  const Observation& seen = call->observation;
+  TrackedSource* source = nullptr;
+  if (Status s = CheckObserve(*call, &source); !s.ok()) {
+    return s;
+  }
+  const ObjectFacts* const facts = source->Find(call->id);
+  if (call->OnlyUnseen() && (facts == nullptr || source->Seen(*facts))) {
+    *effects = EndTransition(0, Durability::kAsync);
+    return {};
+  }
+  storage::ObjectRecord record{.source = source->id,
+                               .object = seen.object,
+                               .version = seen.version,
+                               .fingerprint = source->fingerprint,
+                               .scope = source->scope,
+                               .keys = call->encoded,
+                               .tombstone = seen.tombstone};
+  if (seen.filtered && (facts == nullptr || !facts->IsOf(*source))) {
+    record.version = {};  // No Adds of this object were made for this fingerprint.
+  }
+  const ObjectFacts wanted(record);
+  const bool keeps_keys = seen.filtered && seen.keys.empty() && !call->deleted;
+  const bool same_keys = facts != nullptr && (keeps_keys || facts->keys == wanted.keys);
+  const bool says_something = wanted.version == 0 && !(seen.filtered && seen.tombstone.empty());
+  if (!call->deleted && same_keys && facts->version == wanted.version && !says_something) {
+    ++source->unchanged;
+    *effects =
+        EndTransition(source->position, call->options.durability.value_or(options.durability));
+    return {};
+  }
+  const bool needs_row = facts != nullptr && (keeps_keys || (!same_keys && !seen.filtered));
+  if (needs_row &&
+      !(call->read.has_value() && (call->read->SameRow(*facts) || call->missing == kMostMissing))) {
+    *row_of = source->id;
+    return {};
+  }
+  if (!needs_row && call->read.has_value()) {  // Of a row that is not there any more.
+    call->read.reset();
+    call->row_keys.clear();
+    call->keys.resize(call->own_keys);
+  }
+  if (const size_t needed = NewlyPending(*call); !Fits(needed, call->waited)) {
+    return Status::Full("");  // Its words are AwaitRoom's.
+  }
+  if (keeps_keys && needs_row) {
+    record.keys = call->row.keys;
+    record.tombstone = seen.tombstone.empty() ? call->row.tombstone : seen.tombstone;
+  }
+  *effects = ApplyObserved(*call, source, facts != nullptr, record, now);
+  return {};
+}
+
+// Adds the keys, and writes or erases the row.
+Queue::Impl::Effects Queue::Impl::ApplyObserved(const ObserveCall& call, TrackedSource* source,
+                                                bool has_row, const storage::ObjectRecord& record,
+                                                Time now) {
+  if (WQ_MUTANT(row_before_its_adds)) {
+    state->PutObject(source, call.id, record);
+    const Position early = AppendBatch(0, Durability::kProcess);
+    static_cast<void>(journal->Wait(early, Durability::kProcess));
+  }
+  const Position last = AddObserved(call, now);
+  if (!call.deleted) {
+    if (!(call.observation.filtered && WQ_MUTANT(filtered_is_not_recorded))) {
+      state->PutObject(source, call.id, record);
+    }
+  } else if (has_row) {
+    state->EraseObject(source, call.id, call.observation.object);
+    ++source->deleted;
+  }
+  Effects effects = EndTransition(last, call.options.durability.value_or(options.durability));
+  source->position = std::max(source->position, effects.position);
+  call.result->changed = !call.deleted || has_row || !call.keys.empty();
+  return effects;
+}
+
+// Returns the greatest position on which one of the Adds depends.
+Position Queue::Impl::AddObserved(const ObserveCall& call, Time now) const {
+  Position last = 0;
+  for (size_t i = 0; i < call.keys.size(); ++i) {
+    const std::string_view group =
+        call.groups.empty() ? std::string_view() : std::string_view(call.groups[i]);
+    const QueueState::Added added =
+        AddOne(call.keys[i], call.options, WantedOf(call.options, group), now);
+    last = std::max(last, added.position);
+    ObserveResult& result = *call.result;
+    const bool held = added.outcome == AddOutcome::kHeld;
+    ++(added.outcome == AddOutcome::kAdded ? result.added
+       : held                              ? result.held
+                                           : result.deduplicated);
+  }
+  return last;
+}
+
+Status Source::Observe(const Observation& observation, const AddOptions& options,
+                       ObserveResult* result) {
+  Queue::Impl::ObserveCall call(name_, observation, options, result);
+  return queue_->Observe(&call);
+}
+
+Status Source::ObserveDeleted(std::string_view object, std::span<const std::string_view> keys,
+                              const AddOptions& options, ObserveResult* result) {
+  const Observation observation{.object = object, .keys = keys};
+  Queue::Impl::ObserveCall call(name_, observation, options, result);
+  call.deleted = true;
+  return queue_->Observe(&call);
+}
+
+}  // namespace wq
