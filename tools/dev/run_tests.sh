@@ -17,12 +17,12 @@ mkdir -p "$known"
 reads_of() { # reads_of SUITE
   case $1 in
     house) echo . ;;
-    docs) echo README.md docs bindings/go/README.md ;;
-    examples) echo README.md docs examples ;;
-    go) echo bindings/go include build/packaging ;;
+    docs) echo README.md docs bindings/go/README.md tests/{package,python,wqctl} ;;
+    examples) echo examples ;;
+    go) echo bindings/go include proto build/packaging build/wqctl ;;
     package) echo include build/packaging ;;
-    python) echo build/python examples ;;
-    history | storage | wqctl) echo tests/wqctl/stores ;;
+    python) echo build/python examples docs/python.md ;;
+    wqctl) echo docs/wqctl.md ;;
   esac
 }
 
