@@ -1,7 +1,7 @@
 # The commands of this tree. They are defined in CMakePresets.json and tools/dev/.
 .DEFAULT_GOAL := help
 .PHONY: help deps build test check demo torture coverage install package bench bench-long \
-	lint format asan tsan pictures clean
+	format pictures clean
 
 help:     ## print this list
 	@sed -n 's/^\([a-z0-9-]*\): *## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
@@ -53,21 +53,8 @@ package:  ## Debian packages in build/packages/: libwq0, libwq-dev, python3-wq, 
 	@tools/dev/build.sh release wq_installed
 	@cpack --config build/CPackConfig.cmake
 
-lint:     ## check formatting and shell scripts; run clang-tidy, clang's thread-safety analysis, mypy
-	@tools/dev/deps.sh check
-	@tools/dev/lint.sh --tests
-
-format:   ## format the C++ sources in place
-	@tools/dev/deps.sh check
+format:   ## format the C++ sources in place, with clang-format
 	@tools/dev/sources.sh | xargs clang-format -i
-
-asan:     ## run the tests with AddressSanitizer and UndefinedBehaviorSanitizer
-	@tools/dev/deps.sh check
-	@tools/dev/sanitize.sh asan
-
-tsan:     ## run the concurrent tests with ThreadSanitizer
-	@tools/dev/deps.sh check
-	@tools/dev/sanitize.sh tsan
 
 pictures: ## draw docs/pictures/*.svg anew from their sources
 	@tools/dev/deps.sh pictures

@@ -43,7 +43,7 @@ files_of() { # files_of STEP
 }
 steps=(lint plain docs wqctl examples go controllerruntime page prometheus packages engine etcd failover
   server fuzz bench seeds asan tsan mutants)
-run_lint() { tools/dev/lint.sh --tests; }
+run_lint() { tools/dev/lint.sh; }
 run_plain() { tools/dev/build.sh dev all deep; }  # Each source by itself, with the library's checks.
 run_seeds() {  # With more of everything than in `make test`.
   export WQ_MODEL_CALLS=1000000 WQ_FAILED_STORE_CALLS=20000 WQ_SIM_SCHEDULES=20000 \

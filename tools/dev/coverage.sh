@@ -1,21 +1,18 @@
 #!/usr/bin/env bash
-# coverage.sh [FILE...]: which lines and branches of base/, storage/, engine/ and server/ the tests
-# run: each file (or each FILE) with what is not run, then each folder and the total. Builds
+# coverage.sh: which lines and branches of base/, storage/, engine/ and server/ the tests
+# run: each file with what is not run, then each folder and the total. Builds
 # build-coverage/ and runs the tests that link these folders, with few rounds (the test preset
 # `coverage`).
 #
 # Not counted as branches: those of exceptions; those that the compiler adds on lines without a
 # condition (the end of temporary objects); the failing side of WQ_CHECK, which ends the process.
-# RUN=0 reports on the last run.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
 dir=build-coverage
-if [[ ${RUN:-1} != 0 ]]; then
-  tools/dev/build.sh coverage all deep
-  find "$dir" -name '*.gcda' -delete
-  ctest --preset coverage -j "$(nproc)" | tee "$dir/tested.log" | tail -n 30
-fi
+tools/dev/build.sh coverage all deep
+find "$dir" -name '*.gcda' -delete
+ctest --preset coverage -j "$(nproc)" | tee "$dir/tested.log" | tail -n 30
 
 gcovr --root . --filter base/ --filter storage/ --filter engine/ --filter server/ \
   --exclude-throw-branches \
@@ -35,22 +32,18 @@ jq -r '
 ' "$dir/coverage.json" | sort >"$dir/coverage.tsv"
 
 folders=$(cut -f1 "$dir/coverage.tsv" | sed 's|/[^/]*$||' | sort -u | tr '\n' ' ')
-awk -F'\t' -v only="$*" -v folders="$folders" '
+awk -F'\t' -v folders="$folders" '
   function percent(part, all) { return all ? 100 * part / all : 100 }
   function row(name, l, ln, b, bn) {
     printf "%-38s %6.1f %% of %5d %6.1f %% of %5d\n", name, percent(l, ln), ln, percent(b, bn), bn
   }
   BEGIN {
     printf "%-38s %17s %17s\n", "", "lines", "branches"
-    count = split(only, names, " ")
-    for (i = 1; i <= count; ++i) wanted[names[i]]
   }
   {
-    if (count == 0 || $1 in wanted) {
-      row($1, $2, $3, $4, $5)
-      if ($6 != "") printf "    not run: %s\n", $6
-      if ($7 != "") printf "    branches not taken in: %s\n", $7
-    }
+    row($1, $2, $3, $4, $5)
+    if ($6 != "") printf "    not run: %s\n", $6
+    if ($7 != "") printf "    branches not taken in: %s\n", $7
     folder = $1; sub(/\/[^\/]*$/, "", folder)
     split(folder " total", sums, " ")
     for (i in sums) {

@@ -1,17 +1,14 @@
 #!/usr/bin/env bash
-# lint.sh [--tests]: checks the formatting and the shell scripts, builds with clang, with the
+# lint.sh: checks the formatting and the shell scripts, builds with clang, with the
 # findings of its thread-safety analysis and of clang-tidy as errors, and checks the types of the
-# Python package with mypy. Ninja checks only what has changed since. The tests take longer than all
-# other files, so they are left out unless --tests is given.
+# Python package with mypy. Ninja checks only what has changed since.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
 tools/dev/sources.sh | xargs clang-format --dry-run --Werror
 find . -path './build*' -prune -o \( -name '*.sh' -o -path './.ci/run' \) -type f -print0 |
   xargs -0 shellcheck
-tests=OFF
-[[ ${1:-} != --tests ]] || tests=ON
-cmake --preset clang-thread-safety -DWQ_TESTS=$tests >/dev/null
+cmake --preset clang-thread-safety >/dev/null
 cmake --build build-clang-thread-safety -j "$(nproc)" -- -k 0  # All that it finds.
 (
   root=$PWD

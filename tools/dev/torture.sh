@@ -36,7 +36,7 @@ torture_kill() {
 }
 torture_server() {
   WQ_SEED=$1 WQ_SERVER_KILLS=${WQ_SERVER_KILLS:-$(upto 2000 "$2" 4)} \
-    WQ_SEED=$1 WQ_PARTITION_EVENTS=200 gtest server_kill_tests
+    WQ_PARTITION_EVENTS=200 gtest server_kill_tests
 }
 torture_power() {
   local every=  # Empty: at random calls.
@@ -61,10 +61,6 @@ torture_corruption() {
 torture_fuzzers() { tools/dev/fuzz.sh $(($2 / $(find tests/fuzz -name '*_fuzz.cc' | wc -l) + 1)); }
 torture_mutants() { tests/mutants/run.sh; }
 
-has_server() { [[ -x $tests/server_kill_tests ]]; }
-has_corruption() { [[ -x $tests/corruption_tests ]]; }
-has_fuzzers() { command -v clang++-14 >/dev/null; }
-has_mutants() { [[ -x tests/mutants/run.sh ]]; }
 # The parts that end by themselves run once.
 once=' fuzzers mutants soak '
 
@@ -72,14 +68,10 @@ once=' fuzzers mutants soak '
 parts=(model 2 kill 4 server 3 power 3 faults 3 threads 1 corruption 2 fuzzers 2 mutants 2 soak 3)
 wanted=" ${TORTURE_PARTS:-model kill server power faults threads corruption fuzzers mutants soak} "
 
-names=() weights=() missing=() all=0
+names=() weights=() all=0
 for ((i = 0; i < ${#parts[@]}; i += 2)); do
   name=${parts[i]}
   [[ $wanted == *" $name "* ]] || continue
-  if declare -F "has_$name" >/dev/null && ! "has_$name"; then
-    missing+=("$name")
-    continue
-  fi
   names+=("$name") weights+=("${parts[i + 1]}")
   all=$((all + parts[i + 1]))
 done
@@ -123,5 +115,4 @@ result="nothing was violated"
 ((failures == 0)) || result="$failures parts VIOLATED"
 printf '\n=== torture: %s in %d s\n' "$result" "$SECONDS"
 printf '%s\n' "${table[@]}"
-((${#missing[@]} == 0)) || printf 'not built here: %s\n' "${missing[*]}"
 ((failures == 0))
