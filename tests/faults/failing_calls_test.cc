@@ -10,7 +10,7 @@
 // recover.
 //
 // WQ_SEED is the seed. WQ_FAULT_EVERY is the distance between the calls that fail: 1 makes
-// every call fail; without it about WQ_FAULT_TRIES (24) calls fail.
+// every call fail; without it about WQ_FAULT_TRIES (8) calls fail.
 
 #include <signal.h>
 #include <unistd.h>

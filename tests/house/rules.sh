@@ -19,12 +19,6 @@ violations() { xargs -0r grep -nHE -- "$2" | sed "s|^\([^:]*:[0-9]*\):.*|\1: $1|
 
 include() { printf '^[[:space:]]*#[[:space:]]*include[[:space:]]*[<"](%s)' "$1"; }
 
-# A long file is a warning, no violation.
-warn_long_files() {
-  { all_sources && go_sources; } | xargs -0r wc -l |
-    awk '$2 != "total" && $1 > 400 { print $2 ":400: warning: the file has " $1 " lines" }'
-}
-
 # A folder is an overview of its files.
 rule_small_folders() {
   { all_sources && go_sources | grep -zv '_test\.go$'; } | tr '\0' '\n' | sed 's|/[^/]*$||' | sort | uniq -c |

@@ -9,7 +9,7 @@ export WQ_SEED=${WQ_SEED:-1}
 step() {
   local what=$1 start=$SECONDS
   shift
-  "$@" || { printf '%s: FAILED\n0 passed, 1 failed\n' "$what"; exit 1; }
+  "$@" || { printf '%s: FAILED\n0 passed, 1 failed, 0 skipped\n' "$what"; exit 1; }
   echo "=== $what: $((SECONDS - start)) s"
 }
 step packages tools/dev/deps.sh test
