@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# pages_test.sh WQCTL [PAGE...]: plays the commands of every page (README.md, docs/*.md and
-# bindings/go/README.md) in order, as written, each page in one shell in an empty directory.
+# pages_test.sh WQCTL PAGE...: plays the commands of every page in order, as written, each page in one
+# shell in an empty directory.
 #
 # A block ```sh or ```console is played, unless the line before it is one of
 #   <!-- played by PATH -->       another test plays it: PATH names this page
@@ -12,12 +12,11 @@
 set -euo pipefail
 
 here=$(dirname -- "$(realpath -- "$0")")
-wqctl=$(realpath -- "${1:?usage: pages_test.sh WQCTL [PAGE...]}")
+wqctl=$(realpath -- "${1:?usage: pages_test.sh WQCTL PAGE...}")
 shift
 cd "$here/../.."
 root=$PWD
 pages=("$@")
-((${#pages[@]})) || pages=(README.md docs/*.md bindings/go/README.md)
 scratch=$(mktemp -d)
 started=()  # Processes that run until the end.
 # The status of the script stays that of its exit: wait returns how a process was killed.

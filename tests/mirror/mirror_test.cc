@@ -224,7 +224,8 @@ class MirrorTest : public ::testing::Test {
   ~MirrorTest() override { fs::remove_all(root_); }
 
   std::unique_ptr<MirrorProcess> Start(std::vector<std::string> options) {
-    options.insert(options.begin(), {WQ_MIRROR, source_, target_, "--store", store_});
+    options.insert(options.begin(), {support::ProgramBesideThis("../examples/mirror"), source_,
+                                     target_, "--store", store_});
     return std::make_unique<MirrorProcess>(std::move(options));
   }
 
