@@ -107,11 +107,11 @@ std::string NaiveQueue::DoCall(const Call& call) {
 
 // --- Adding ---
 
-std::string NaiveQueue::Add(Call call) {
+std::string NaiveQueue::Add(Call call, bool has_room) {
   if (options_.debounce.quiet.count() > 0 && call.op == Op::kAdd) {
     return AddDebounced(call);
   }
-  if (IsFull(call.key)) {
+  if (!has_room && IsFull(call.key)) {
     return "Full";
   }
   if (HoldsInQuarantine(&call)) {

@@ -114,7 +114,7 @@ class NaiveQueue {
   bool Refuses(const Call& call) const;
   bool HasLane(Lane lane) const;
   void MoveToLanes(const std::vector<const Entry*>& pending);
-  std::string Add(Call call);
+  std::string Add(Call call, bool has_room = false);
   bool HoldsInQuarantine(Call* add);
   Lane WantedLane(const Key& key, std::optional<Lane> lane) const;
   std::string AddKey(const Call& call);

@@ -64,7 +64,8 @@ std::string NaiveQueue::Observe(const Call& call) {
                                     .key = name,
                                     .lane = call.lane,
                                     .group = call.group,
-                                    .reason = call.reason});
+                                    .reason = call.reason},
+                                   /*has_room=*/true);
     ++counts[result == "added" ? 0 : result == "deduplicated" ? 1 : 2];
   }
   const bool changed = !deleted || row != nullptr || !keys.empty();
