@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <netinet/in.h>
-#include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -17,14 +16,12 @@
 #include <sstream>
 #include <utility>
 
+#include "tests/support/wait.h"
+
 namespace wq {
 namespace {
 
 using std::chrono::seconds;
-using std::chrono::steady_clock;
-
-constexpr seconds kPatience{60};
-constexpr int kAttempts = 3;
 
 [[noreturn]] void Die(const std::string& why) {
   std::cerr << "EtcdCluster: " << why << "\n";
@@ -37,15 +34,18 @@ void Run(const std::string& command) {
   }
 }
 
-// Binds a socket to a free port. The caller closes it when all ports are found.
-int BindFreePort(int* port) {
-  const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+// Binds a socket to a free port. While it is open no other process is given the port, but etcd can
+// listen there, as it sets SO_REUSEADDR too.
+FileDescriptor BindFreePort(int* port) {
+  FileDescriptor fd(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const int on = 1;
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   socklen_t length = sizeof address;
-  if (fd < 0 || bind(fd, reinterpret_cast<sockaddr*>(&address), length) != 0 ||
-      getsockname(fd, reinterpret_cast<sockaddr*>(&address), &length) != 0) {
+  if (setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) != 0 ||
+      bind(fd.get(), reinterpret_cast<sockaddr*>(&address), length) != 0 ||
+      getsockname(fd.get(), reinterpret_cast<sockaddr*>(&address), &length) != 0) {
     Die("no free port on 127.0.0.1");
   }
   *port = ntohs(address.sin_port);
@@ -72,22 +72,16 @@ EtcdCluster::EtcdCluster(EtcdClusterOptions options) : options_(std::move(option
     MakeCertificate("client");
   }
   members_.resize(options_.members);
-  for (int attempt = 1;; ++attempt) {
-    FindPorts();
-    for (size_t i = 0; i < members_.size(); ++i) {
-      Spawn(i);
-    }
-    if (TryWaitUntilHealthy()) {
-      break;
-    }
-    if (attempt == kAttempts) {
-      Die("etcd does not start: " + Contents(directory_ / "m0.log"));
-    }
-    for (size_t i = 0; i < members_.size(); ++i) {
-      Kill(i);
-      Run("rm -rf '" + (directory_ / NameOf(i)) + "'");
-    }
+  for (Member& member : members_) {
+    int port = 0;
+    member.held_ports[0] = BindFreePort(&port);
+    member.endpoint = "127.0.0.1:" + std::to_string(port);
+    member.held_ports[1] = BindFreePort(&member.peer_port);
   }
+  for (size_t i = 0; i < members_.size(); ++i) {
+    Launch(i);
+  }
+  WaitUntilHealthy();
   if (!options_.root_password.empty()) {
     MakeUsers();
   }
@@ -117,20 +111,10 @@ EtcdOptions EtcdCluster::Options(std::string prefix) const {
   return options;
 }
 
-void EtcdCluster::FindPorts() {
-  std::vector<int> sockets;
-  for (Member& member : members_) {
-    int port = 0;
-    sockets.push_back(BindFreePort(&port));
-    member.endpoint = "127.0.0.1:" + std::to_string(port);
-    sockets.push_back(BindFreePort(&member.peer_port));
+void EtcdCluster::Launch(size_t member) {
+  if (members_[member].pid != 0) {
+    return;
   }
-  for (const int fd : sockets) {
-    close(fd);
-  }
-}
-
-void EtcdCluster::Spawn(size_t member) {
   const std::string scheme = options_.tls ? "https://" : "http://";
   const auto peer = [this](size_t i) {
     return "http://127.0.0.1:" + std::to_string(members_[i].peer_port);
@@ -206,20 +190,7 @@ void EtcdCluster::Start(size_t member) {
   WaitUntilHealthy();
 }
 
-void EtcdCluster::Launch(size_t member) {
-  if (members_[member].pid == 0) {
-    Spawn(member);
-  }
-}
-
 void EtcdCluster::WaitUntilHealthy() {
-  if (!TryWaitUntilHealthy()) {
-    Die("a member of etcd has ended: " + Contents(directory_ / "m0.log"));
-  }
-}
-
-bool EtcdCluster::TryWaitUntilHealthy() {
-  const auto deadline = steady_clock::now() + kPatience;
   EtcdOptions options = Options("/wq/-");
   options.request_timeout = seconds(1);
   options.user = options.password = "";
@@ -227,7 +198,8 @@ bool EtcdCluster::TryWaitUntilHealthy() {
   if (Status s = OpenEtcdLog(options, &log); !s.ok()) {
     Die(s.ToString());
   }
-  for (;;) {
+  std::string why;
+  const bool healthy = support::Eventually([&] {
     const std::vector<LogMember> states = log->Members();
     bool ready = true;
     bool led = false;
@@ -236,23 +208,19 @@ bool EtcdCluster::TryWaitUntilHealthy() {
         continue;
       }
       if (waitpid(members_[i].pid, nullptr, WNOHANG) != 0) {
-        members_[i].pid = 0;
-        return false;
+        Die("a member of etcd has ended: " + Contents(directory_ / (NameOf(i) + ".log")));
       }
       ready = ready && states[i].reachable;
       led = led || states[i].leads;
     }
     LogState state;
     // With users the read is refused, but only by a cluster that works.
-    const Status read = ready && led ? log->State(&state) : Status::IOError("");
-    if (read.ok() || read.message().find("user name is empty") != std::string::npos) {
-      return true;
-    }
-    if (steady_clock::now() > deadline) {
-      Die("etcd is not healthy after " + std::to_string(kPatience.count()) +
-          " s: " + read.ToString());
-    }
-    poll(nullptr, 0, 20);
+    const Status read = ready && led ? log->State(&state) : Status::IOError("no leader");
+    why = read.ToString();
+    return read.ok() || why.find("user name is empty") != std::string::npos;
+  });
+  if (!healthy) {
+    Die("etcd is not healthy: " + why);
   }
 }
 

@@ -1,5 +1,5 @@
 // EtcdCluster: members of etcd for a test, on free ports of 127.0.0.1, with their data in a
-// temporary directory.
+// temporary directory. A member that is killed keeps its ports: no other process can get them.
 //
 //   EtcdCluster etcd({.members = 3});
 //   std::shared_ptr<ReplicatedLog> log;
@@ -25,6 +25,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/files.h"
 #include "tests/support/environment.h"
 #include "wq/etcd_log.h"
 
@@ -80,13 +81,10 @@ class EtcdCluster {
   struct Member {
     std::string endpoint;
     int peer_port = 0;
+    FileDescriptor held_ports[2] = {FileDescriptor(-1), FileDescriptor(-1)};
     pid_t pid = 0;  // 0: it does not run.
   };
 
-  void FindPorts();
-  void Spawn(size_t member);
-  // False: a member has ended. (Its ports may have been taken.)
-  bool TryWaitUntilHealthy();
   void MakeUsers() const;
 
   const EtcdClusterOptions options_;
