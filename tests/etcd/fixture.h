@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <memory>
 #include <string>
@@ -103,11 +104,23 @@ class EtcdTest : public testing::Test {
     options.request_timeout = std::chrono::milliseconds(400);
     return OpenLog(options);
   }
-  // A log of one member, and its owner.
+  // A log, of one member unless the options say more, and its owner.
   void StartOne(EtcdClusterOptions options = {}) {
     etcd_ = std::make_unique<EtcdCluster>(std::move(options));
-    log_ = OpenLog(etcd_->Options("/wq/test"));
+    EtcdOptions log = etcd_->Options("/wq/test");
+    // Of several members, one that is stopped gets half of it.
+    if (etcd_->size() == 1) log.request_timeout = kTestPatience;
+    log_ = OpenLog(log);
     Own();
+  }
+  // The members, when one of them says that it leads.
+  std::vector<LogMember> LedMembers() const {
+    std::vector<LogMember> members;
+    EXPECT_TRUE(support::Eventually([&] {
+      members = log_->Members();
+      return std::ranges::any_of(members, &LogMember::leads);
+    }));
+    return members;
   }
   void Own() {
     const Status s = UntilDone([this] { return log_->Acquire("a", kLease, &owned_); });

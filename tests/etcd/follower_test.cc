@@ -30,7 +30,7 @@ TEST_F(EtcdTest, AFollowerReconnects) {
 
 TEST_F(EtcdTest, AFollowerNoticesAMemberThatHangs) {
   StartOne();
-  const auto follower = log_->Follow(1);
+  const auto follower = OpenLog(etcd_->Options("/wq/test"))->Follow(1);
   Collect(follower.get(), 0);
   LogEvents events;
   ASSERT_TRUE(UntilDone([&] { return follower->Next(milliseconds(100), &events); }).ok());
@@ -45,7 +45,7 @@ TEST_F(EtcdTest, AFollowerNoticesAMemberThatHangs) {
 // A quiet log is no reason for an error.
 TEST_F(EtcdTest, AFollowerWaitsWhileNothingHappens) {
   StartOne();
-  const auto follower = log_->Follow(1);
+  const auto follower = OpenLog(etcd_->Options("/wq/test"))->Follow(1);
   Collect(follower.get(), 0);
   LogEvents events;
   EXPECT_TRUE(follower->Next(milliseconds(4500), &events).ok());
