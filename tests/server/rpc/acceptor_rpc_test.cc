@@ -38,7 +38,8 @@ class AcceptorRpcTest : public ::testing::Test {
                         &rpc_)
             .ok());
     Acceptor::Options options;
-    options.newcomer_timeout = std::chrono::milliseconds(200);
+    options.max_grpc = 8;  // Of one address six.
+    options.newcomer_timeout = std::chrono::hours(1);
     options.grpc = [this](FileDescriptor fd) { rpc_->HandlePlaintext(fd.Release()); };
     ASSERT_TRUE(HttpLoop::Open({}, &loop_).ok());
     options.http = [this](FileDescriptor fd, ListenerKind) { loop_->Serve(std::move(fd), &http_); };
@@ -129,16 +130,23 @@ TEST_F(AcceptorRpcTest, TheEndOfAGrpcConnectionIsCounted) {
   }
 }
 
-TEST_F(AcceptorRpcTest, AConnectionWithACallOutlivesOneWithout) {
-  for (const std::string& address : addresses_) {
-    const std::shared_ptr<grpc::Channel> caller = Channel(address);
+TEST_F(AcceptorRpcTest, OverTheLimitTheOldestWithoutACallEnds) {
+  for (size_t i = 1; i < addresses_.size(); ++i) {
+    std::shared_ptr<grpc::Channel> caller = Channel(addresses_[i]);
     ASSERT_EQ(Add(caller), 1U);
-    const std::shared_ptr<grpc::Channel> silent = Channel(addresses_[1]);
     const auto soon = std::chrono::system_clock::now() + support::kPatience;
-    ASSERT_TRUE(silent->WaitForConnected(soon));
-    silent->WaitForStateChange(GRPC_CHANNEL_READY, soon);
-    EXPECT_EQ(silent->GetState(false), GRPC_CHANNEL_IDLE) << address;
-    EXPECT_EQ(caller->GetState(false), GRPC_CHANNEL_READY) << address;
+    std::vector<std::shared_ptr<grpc::Channel>> silent;
+    while (silent.size() < 6) {
+      silent.push_back(Channel(addresses_[i]));
+      ASSERT_TRUE(silent.back()->WaitForConnected(soon));
+    }
+    silent[0]->WaitForStateChange(GRPC_CHANNEL_READY, soon);
+    EXPECT_EQ(silent[0]->GetState(false), GRPC_CHANNEL_IDLE) << addresses_[i];
+    EXPECT_EQ(silent[1]->GetState(false), GRPC_CHANNEL_READY) << addresses_[i];
+    EXPECT_EQ(caller->GetState(false), GRPC_CHANNEL_READY) << addresses_[i];
+    caller.reset();
+    silent.clear();
+    AwaitNoConnection();
   }
 }
 
