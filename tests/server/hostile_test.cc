@@ -503,7 +503,7 @@ TEST_F(HostileTest, WorkersOfADeletedQueueEndAlsoThoseThatConnectNow) {
   }
   const auto live = Connect();
   const auto access = live->Access("jobs", true);
-  for (int round = 0; round < 30; ++round) {
+  for (int round = 0; round < 30 || ended == 0; ++round) {
     const std::vector<std::string_view> keys = {"a", "b", "c", "d", "e"};
     BatchResult result;
     static_cast<void>(access->Add(keys, {}, &result));
@@ -527,7 +527,6 @@ TEST_F(HostileTest, WorkersOfADeletedQueueEndAlsoThoseThatConnectNow) {
   }
   joined = true;
   deletes.join();
-  EXPECT_GT(ended, 0);
 }
 
 // What happens while workers, adders and watchers are busy.
