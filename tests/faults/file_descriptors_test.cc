@@ -3,7 +3,6 @@
 //
 //   WQ_SEED is the seed; WQ_DESCRIPTOR_ROUNDS the number of times that descriptors run out.
 #include <fcntl.h>
-#include <sched.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -107,7 +106,7 @@ TEST_P(OftenWithoutDescriptorsTest, TheStoreRecovers) {
         while (!stop) {
           const TakenDescriptors taken(own() % (own() % 2 == 0 ? 3 : 40));
           const uint64_t until = calls + own() % 60;
-          while (calls < until && !stop) sched_yield();
+          for (uint64_t seen = calls; seen < until && !stop; seen = calls) calls.wait(seen);
         }
       });
       for (uint64_t n = 100 + random() % 900; n > 0; --n) {
@@ -115,6 +114,7 @@ TEST_P(OftenWithoutDescriptorsTest, TheStoreRecovers) {
             std::to_string(random() % 5000) + std::string(DrawSize(&random, 2000), 'k');
         status = queue->Add(key, {.durability = GetParam().durability});
         ++calls;
+        calls.notify_one();
         if (status.ok()) {
           added.insert(key);
         } else {
@@ -124,6 +124,8 @@ TEST_P(OftenWithoutDescriptorsTest, TheStoreRecovers) {
         }
       }
       stop = true;
+      ++calls;
+      calls.notify_one();
       taker.join();
     }
     status = store->Recover();
