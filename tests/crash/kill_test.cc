@@ -29,6 +29,7 @@
 #include "tests/support/environment.h"
 #include "tests/support/oracle.h"
 #include "tests/support/real_store.h"
+#include "tests/support/wait.h"
 
 namespace wq::support {
 namespace {
@@ -75,7 +76,7 @@ void KillTest::KillAtWork(Child* child) {
   }
   // The kill is after a random number of bytes of reports, so no sleep is needed.
   const size_t bytes = child->output().size() + random_() % 8000;
-  while (child->output().size() < bytes && child->Read(std::chrono::seconds(60))) {
+  while (child->output().size() < bytes && child->Read(support::kPatience)) {
   }
   child->Signal(SIGKILL);
 }

@@ -21,6 +21,7 @@
 #include "tests/support/environment.h"
 #include "tests/support/oracle.h"
 #include "tests/support/real_store.h"
+#include "tests/support/wait.h"
 #include "wq/queue.h"
 #include "wq/store.h"
 #include "wq/store_view.h"
@@ -179,7 +180,7 @@ TEST_P(StoppedOwnerTest, WritesNoMoreWhenItContinues) {
   Child first({support::ProgramBesideThis("kill_child"), dir, std::to_string(seed),
                std::to_string(kStartWallUs), "1", "0",
                Buffers{.process_log_bytes = GetParam()}.ToString(), "failing"});
-  while (first.output().size() < 5000 && first.Read(std::chrono::seconds(60))) {
+  while (first.output().size() < 5000 && first.Read(support::kPatience)) {
   }
   first.Signal(SIGSTOP);
   int status = 0;

@@ -34,7 +34,7 @@ using std::chrono::steady_clock;
 class EndlessKeys final : public KeySource {
  public:
   Status Scan(const KeyVisitor& visit) const override {
-    const auto deadline = steady_clock::now() + std::chrono::seconds(60);
+    const auto deadline = support::PatienceEnds();
     while (steady_clock::now() < deadline) {
       KeyInfo key;
       key.key = "a";

@@ -22,16 +22,14 @@
 namespace wq {
 namespace {
 
-using std::chrono::seconds;
-
 class ReplicatedTest : public testing::Test {
  protected:
   std::unique_ptr<Store> Open(const std::string& name) {
     std::unique_ptr<Store> store;
-    const Status s =
-        Store::Open({.create_if_missing = true,
-                     .replication = Replication{.log = log_, .name = name, .lease = seconds(60)}},
-                    dir_ / name, &store);
+    const Status s = Store::Open(
+        {.create_if_missing = true,
+         .replication = Replication{.log = log_, .name = name, .lease = std::chrono::hours(1)}},
+        dir_ / name, &store);
     EXPECT_TRUE(s.ok()) << s.ToString();
     return store;
   }

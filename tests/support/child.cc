@@ -11,6 +11,8 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "tests/support/wait.h"
+
 extern char** environ;  // NOLINT(readability-redundant-declaration)
 
 namespace wq::support {
@@ -68,7 +70,7 @@ bool Child::Read(std::chrono::microseconds patience) {
 
 bool Child::ReadUntil(const std::string& text) {
   while (output_.find(text) == std::string::npos) {
-    if (!Read(std::chrono::seconds(60))) {
+    if (!Read(kPatience)) {
       return output_.find(text) != std::string::npos;
     }
   }
@@ -76,7 +78,7 @@ bool Child::ReadUntil(const std::string& text) {
 }
 
 int Child::Wait() {
-  while (!reaped_ && Read(std::chrono::seconds(60))) {
+  while (!reaped_ && Read(kPatience)) {
   }
   if (!reaped_) {
     waitpid(pid_, &wait_status_, 0);
