@@ -1,6 +1,6 @@
 # The commands of this tree. They are defined in CMakePresets.json and tools/dev/.
 .DEFAULT_GOAL := help
-.PHONY: help deps build test check demo torture coverage install package bench bench-long \
+.PHONY: help deps build test check demo e2e torture coverage install package bench bench-long \
 	format pictures clean
 
 help:     ## print this list
@@ -23,6 +23,11 @@ demo:     ## build, then reconcile every header of this machine under SIGKILL
 	@tools/dev/deps.sh build
 	@tools/dev/build.sh release wqctl
 	@examples/demo/demo.sh build/wqctl
+
+e2e:      ## run a controller under a real kube-apiserver: killed, replicated; Go 1.26, network
+	@tools/dev/deps.sh build
+	@tools/dev/build.sh release wqctl wq_installed
+	@tests/e2e/run.sh build
 
 torture:  ## long runs of the kill, power, fault and corruption tests, for HOURS=h (1)
 	@tools/dev/deps.sh check
