@@ -51,7 +51,7 @@ def end(process):
 
 
 class Owner:
-    """A `wqctl work --follow` with --http, of a new store. It serves when it is constructed.
+    """A `wqctl work --follow` with --http, of a new store with a source. It serves when it is constructed.
     Lifetime: to the end of the with."""
 
     def __init__(self, wqctl, folder, options, command):
@@ -64,6 +64,7 @@ class Owner:
                            *options, "--", *command]
         self._folder = folder
         self.run("init")
+        self.run("sync", "-q", "pods", "--source", "objects", "-")  # No object yet.
         self._process = self._start()
         try:
             self.address = f"127.0.0.1:{wait_until(self.port, 'the port of the owner')}"
