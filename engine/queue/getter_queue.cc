@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <iterator>
 
-#include "base/check.h"
-
 namespace wq {
 namespace {
 
@@ -16,22 +14,12 @@ std::shared_ptr<GetterQueue::Getter> OwnGetter() {
 
 }  // namespace
 
-GetterQueue::Woken& GetterQueue::Woken::operator=(Woken&& other) noexcept {
-  WQ_CHECK(getters_.empty(), "threads that were woken are forgotten");
-  getters_.swap(other.getters_);
-  return *this;
-}
-
-GetterQueue::Woken::~Woken() {
-  WQ_CHECK(getters_.empty(), "threads that were woken are not notified");
-}
-
-void GetterQueue::Woken::Add(Woken&& others) {
+void GetterQueue::Woken::AddAll(Woken&& others) {
   std::move(others.getters_.begin(), others.getters_.end(), std::back_inserter(getters_));
   others.getters_.clear();
 }
 
-void GetterQueue::Woken::Notify() {
+void GetterQueue::Woken::NotifyAll() {
   for (const auto& getter : getters_) {
     getter->cv.NotifyOne();
   }

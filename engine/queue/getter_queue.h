@@ -22,6 +22,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/check.h"
 #include "base/mutex.h"
 
 namespace wq {
@@ -49,16 +50,32 @@ class GetterQueue {
    public:
     Woken() = default;
     Woken(Woken&& other) noexcept : getters_(std::move(other.getters_)) { other.getters_.clear(); }
-    Woken& operator=(Woken&& other) noexcept;
-    ~Woken();
+    Woken& operator=(Woken&& other) noexcept {
+      CheckEmpty();
+      getters_.swap(other.getters_);
+      return *this;
+    }
+    ~Woken() { CheckEmpty(); }
 
     bool empty() const { return getters_.empty(); }
-    void Add(Woken&& others);
+    void Add(Woken&& others) {
+      if (!others.empty()) {
+        AddAll(std::move(others));
+      }
+    }
     // Empty afterwards. To be called without the queue's lock where it is often called.
-    void Notify();
+    void Notify() {
+      if (!empty()) {
+        NotifyAll();
+      }
+    }
 
    private:
     friend class GetterQueue;
+    void CheckEmpty() const { WQ_CHECK(empty(), "threads that were woken are not notified"); }
+    void AddAll(Woken&& others);
+    void NotifyAll();
+
     // Shared with the waiting threads: a thread that wakes by itself may end before the Notify.
     std::vector<std::shared_ptr<Getter>> getters_;
   };

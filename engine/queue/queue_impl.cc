@@ -205,14 +205,6 @@ Queue::Impl::Effects Queue::Impl::EndTransition(Position covered_by, Durability 
   return effects;
 }
 
-void Queue::Impl::ArmTimer(Effects* effects) {
-  if (const std::optional<int64_t> due_us = state->NextDue();
-      due_us.has_value() && *due_us < armed_us && !closed) {
-    armed_us = *due_us;
-    effects->arm_us = *due_us;
-  }
-}
-
 Status Queue::Impl::EndCall(Effects&& effects, Durability durability) {
   effects.woken.Notify();
   if (effects.ready) {

@@ -131,7 +131,13 @@ struct Queue::Impl final : Timer::Target, HistoryRecorder::Source {
   // `covered_by`.
   Position AppendBatch(Position covered_by, Durability awaited) WQ_REQUIRES(mu);
   // Sets effects->arm_us if something is due before the timer fires.
-  void ArmTimer(Effects* effects) WQ_REQUIRES(mu);
+  void ArmTimer(Effects* effects) WQ_REQUIRES(mu) {
+    if (const std::optional<int64_t> due_us = state->NextDue();
+        due_us.has_value() && *due_us < armed_us && !closed) {
+      armed_us = *due_us;
+      effects->arm_us = *due_us;
+    }
+  }
   Status EndCall(Effects&& effects, Durability durability) WQ_EXCLUDES(mu);
   // EndCall after firing delays. A fired key is on disk as delayed until its change is written, so
   // it cannot be lost, and the caller gets no error.
@@ -141,7 +147,7 @@ struct Queue::Impl final : Timer::Target, HistoryRecorder::Source {
 
   // Locked: this process was forked from the queue's. NotOwner: it does not own the store any more.
   // To be called before any lock is taken: a lock may have been copied while it was held.
-  Status CheckProcess() const {
+  [[gnu::always_inline]] Status CheckProcess() const {
     if (process.Forked()) {
       return RefuseProcess();
     }
