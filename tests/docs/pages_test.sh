@@ -185,7 +185,9 @@ page() {
   mkdir "$scratch/in"
   cd "$scratch/in"
   prepare "$1" >/dev/null
-  page=$1 out=$scratch/out timeout 1200 bash -c "source $scratch/play.bash; source $script" </dev/null ||
+  # shellcheck disable=SC2016
+  page=$1 out=$scratch/out timeout 1200 bash -c 'source "$1"; source "$2"' _ "$scratch/play.bash" "$script" \
+    </dev/null ||
     complain "$1: not played to its end"
   cd "$root"
   rm -rf "$scratch/in"

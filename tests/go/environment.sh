@@ -9,7 +9,8 @@ for component in runtime dev; do
 done
 libraries=$(dirname -- "$(find "$prefix" -name libwq.so.0)")
 export LD_LIBRARY_PATH=$libraries PKG_CONFIG_PATH=$libraries/pkgconfig
-export GOPATH=$1/go/path GOPROXY=off GOFLAGS='-mod=mod -buildvcs=false -trimpath'
+export CGO_ENABLED=1 GOWORK=off GOPATH=$1/go/path GOPROXY=off GOFLAGS='-mod=mod -buildvcs=false -trimpath'
+[[ -n ${HOME:-}${XDG_CACHE_HOME:-}${GOCACHE:-} ]] || export GOCACHE=$1/go/cache
 # Go's cache ignores changes of C headers and of what pkg-config says, but not of flags.
 headers=$(find "$prefix" -type f \( -name "*.h" -o -name "*.pc" \) -print0 | sort -z |
   xargs -0 sha256sum | sha256sum)

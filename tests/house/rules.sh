@@ -146,7 +146,7 @@ rule_go_needs_the_standard_library_only() {
 rule_every_test_is_built() {
   local file built
   built=$(cat "$build/compile_commands.json")
-  built+=$(grep -oE '"file": "[^"]*/unity_[^"]*"' <<<"$built" | cut -d'"' -f4 | xargs -r cat || true)
+  built+=$(grep -oE '"file": "[^"]*/unity_[^"]*"' <<<"$built" | cut -d'"' -f4 | xargs -rd '\n' cat || true)
   while IFS= read -r file; do
     grep -qF "/$file\"" <<<"$built" || echo "$file:1: no target builds this test"
   done < <(find tests -type f -name '*_test.cc')

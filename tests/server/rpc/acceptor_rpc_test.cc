@@ -71,6 +71,7 @@ class AcceptorRpcTest : public ::testing::Test {
   static std::shared_ptr<grpc::Channel> Channel(const std::string& address) {
     grpc::ChannelArguments arguments;
     arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+    arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
     return grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments);
   }
   static uint64_t Add(const std::shared_ptr<grpc::Channel>& channel) {
