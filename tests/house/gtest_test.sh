@@ -54,6 +54,11 @@ END
 "$gtest" "$work/fake_tests" 1/3 >"$work/output"
 expect 'the output of a shard' "$work/output" <<<'1 passed, 0 failed, 1 skipped'
 
+# One that runs another test than it is told ends.
+sed -i 's/^for name in .*/for name in Fake.Other; do/' "$work/fake_tests"
+! "$gtest" "$work/fake_tests" 1/1 >"$work/output" 2>&1 ||
+  { echo 'gtest_test.sh: a binary that runs other tests passes' >&2; exit 1; }
+
 printf '#!/bin/sh\n' >"$work/fake_tests"
 ! "$gtest" "$work/fake_tests" 1/1 None.* 2>/dev/null ||
   { echo 'gtest_test.sh: a filter without a test passes' >&2; exit 1; }

@@ -5,7 +5,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 mkdir -p "$work/tools/dev" "$work/build"
 cp "$1" "$work/tools/dev/run_tests.sh"
-unset CI FORCE RESULTS
+unset CI FORCE RESULTS "${!WQ_@}"
 
 cat >"$work/build/CTestTestfile.cmake" <<'TESTS'
 add_test(good.Test /bin/true)
@@ -36,4 +36,12 @@ Failed; each of these commands runs one alone:
   ctest --preset release -R '^bad\.Test$'
   ctest --preset release -R '^missing\.Test$'
 1 passed, 2 failed, 2 skipped
+END
+# It is if it is told something else, and the commands say what the tests were told.
+sed -i 's|/bin/true|/bin/true more|; /^add_test(missing/d' "$work/build/CTestTestfile.cmake"
+export WQ_SEED=7
+expect 'the third run' <<'END'
+Failed; each of these commands runs one alone:
+  WQ_SEED=7 ctest --preset release -R '^bad\.Test$'
+1 passed, 1 failed, 1 skipped
 END

@@ -9,6 +9,7 @@ set -euo pipefail
 binary=$1 shard=${2%/*} shards=${2#*/} filter=${3:-*}
 name=$(basename "$binary")
 limit=3600  # Seconds for a process; one that hangs never ends by itself.
+unset "${!GTEST_@}"  # Of the user: they change what is printed.
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
@@ -46,7 +47,7 @@ touch "$scratch/results"
 while [[ -s $scratch/left ]]; do
   printf -- '--gtest_filter=%s\n' "$(paste -sd: "$scratch/left")" >"$scratch/flags"
   code=0
-  timeout --kill-after=10 "$limit" "$binary" --gtest_flagfile="$scratch/flags" --gtest_color=no \
+  timeout --foreground --kill-after=10 "$limit" "$binary" --gtest_flagfile="$scratch/flags" --gtest_color=no \
     >"$scratch/output" 2>&1 || code=$?
   : >"$scratch/new"
   awk -v results="$scratch/new" "$reader" "$scratch/output"
@@ -58,6 +59,9 @@ while [[ -s $scratch/left ]]; do
   fi
   cat "$scratch/new" >>"$scratch/results"
   cut -d' ' -f2 "$scratch/new" | grep -vxFf - "$scratch/left" >"$scratch/behind" || true
+  # It ran none of those that it should.
+  [[ $(wc -l <"$scratch/behind") -lt $(wc -l <"$scratch/left") ]] ||
+    { echo 'failed *' >>"$scratch/results"; break; }
   mv "$scratch/behind" "$scratch/left"
 done
 
@@ -65,7 +69,7 @@ count() { grep -c "^$1 " "$scratch/results" || true; }
 {
   echo "$(count passed) passed, $(count failed) failed, $(count skipped) skipped"
   while read -r result test; do
-    [[ $result != failed ]] || printf '%s --gtest_filter=%q\n' "$binary" "$test"
+    [[ $result != failed ]] || printf '%q --gtest_filter=%q\n' "$binary" "$test"
   done <"$scratch/results"
 } >"$scratch/summary"
 [[ -z ${RESULTS:-} ]] || cp "$scratch/summary" "$RESULTS/$name.$shard"

@@ -9,6 +9,11 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
+# The user's own settings, which name stores, logs and proxies, are none of the tests.
+unset WQ_CONFIG WQ_STORE WQ_OUTPUT WQ_TIMES WQ_COLOR WQ_PROGRESS WQ_REPLICATE WQ_REPLICA WQ_LEASE \
+  "${!WQ_ETCD_@}" http_proxy https_proxy grpc_proxy all_proxy HTTP_PROXY HTTPS_PROXY ALL_PROXY
+export XDG_CONFIG_HOME=$PWD/build/no-settings
+
 tests=(ctest --test-dir build --label-exclude '^deep$')
 known=build/passed  # A file for each suite: the hash of its last good run.
 mkdir -p "$known"
@@ -26,17 +31,21 @@ reads_of() { # reads_of SUITE
   esac
 }
 
-# Prints the hash of all that the result of the suite depends on. Stdin: its programs.
+# Prints the hash of all that the result of the suite depends on. Stdin: its programs. What a machine
+# lacks makes a test skip itself, so a suite with such a test has no good run.
 hash_of() { # hash_of SUITE
   local files=()
   mapfile -t files < <(
     cat
     # shellcheck disable=SC2046
     find "tests/$1" build/tests/*_child $(reads_of "$1") -path ./.git -prune -o -path './build*' -prune -o \
+      -name __pycache__ -prune -o \
       -type f -print 2>/dev/null
   )
   {
     env | grep '^WQ_' || true
+    jq -cS --arg suite "$1" '.tests[] | select(.name | startswith($suite + ".")) | [.name, .command, .properties]' \
+      build/tests.json
     printf '%s\n' "${files[@]}" | sort -u | xargs -d '\n' sha256sum
   } | sort | sha256sum | cut -d' ' -f1
 }
@@ -85,8 +94,10 @@ results() {
     s/^.*name="([^"]*)" classname.* status="([a-z]*)".*$/\1 \2/p
   }' build/tests.xml
 }
+# What the tests were told, for the commands that run one alone.
+given=$(env | sed -nE '/^WQ_SEED=1$/d; s/^(WQ_[A-Z_]+=[A-Za-z0-9_.-]+)$/\1 /p' | sort | tr -d '\n')
 passed=0 idle=0 failed=()
-declare -A counts=() bad=()
+declare -A counts=() bad=() idles=()
 while read -r name status; do
   suite=${name%%.*} of_binary=$RESULTS/${name#*.}
   if [[ -e $of_binary ]]; then
@@ -102,15 +113,16 @@ while read -r name status; do
   fi
   [[ $status =~ ^(run|skipped)$ ]] || bad[$suite]=1
   passed=$((passed + good)) idle=$((idle + idle_here))
+  ((idle_here == 0)) || idles[$suite]=1
   counts[$suite]=$((${counts[$suite]:-0} + good + idle_here))
 done < <(results)
 for suite in "${run[@]}"; do
-  [[ -n ${bad[$suite]:-} ]] || echo "${hashes[$suite]} ${counts[$suite]}" >"$known/$suite"
+  [[ -n ${bad[$suite]:-}${idles[$suite]:-} ]] || echo "${hashes[$suite]} ${counts[$suite]}" >"$known/$suite"
 done
 
 if ((${#failed[@]})); then
   printf '\nFailed; each of these commands runs one alone:\n'
-  printf '  %s\n' "${failed[@]}"
+  printf '%s\n' "${failed[@]/#/  $given}"
 fi
 echo "$passed passed, ${#failed[@]} failed, $((skipped + idle)) skipped"
 ((${#failed[@]} == 0 && ${#bad[@]} == 0 && passed + skipped > 0))
