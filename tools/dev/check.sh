@@ -57,7 +57,7 @@ run_step() { # run_step STEP
 # Prints the hash of the step's files.
 hash_of() { # hash_of STEP
   # shellcheck disable=SC2046
-  find $(files_of "$1") -type f -print0 | sort -z | xargs -0 sha256sum | sha256sum | cut -d' ' -f1
+  find $(files_of "$1") -name __pycache__ -prune -o -type f -print0 | sort -z | xargs -0 sha256sum | sha256sum | cut -d' ' -f1
 }
 
 wanted=("$@")
@@ -66,9 +66,10 @@ for step in "${wanted[@]}"; do
   [[ " ${steps[*]} " == *" $step "* ]] ||
     { echo "check.sh: there is no step $step; the steps are ${steps[*]}" >&2; exit 2; }
 done
-tools/dev/deps.sh check || exit 1
-# A build that was configured for `make test` finds what was installed only now.
-[[ ! -e build/build.ninja ]] || cmake build >/dev/null || exit 1
+tools/dev/deps.sh check || { echo '0 passed, 1 failed, 0 skipped'; exit 1; }
+# A build that was configured for `make test` finds what was installed only now: build.sh configures
+# one again that is older than the presets.
+[[ ! -e build/build.ninja ]] || touch -d @0 build/build.ninja
 
 echo "WQ_SEED=$WQ_SEED"
 passed=0 failed=() skipped=0
@@ -81,13 +82,16 @@ for step in "${wanted[@]}"; do
   fi
   rm -f "$kept/$step.passed"
   start=$SECONDS
-  if (run_step "$step") >"$kept/$step.log" 2>&1; then
+  if ! (run_step "$step") >"$kept/$step.log" 2>&1; then
+    failed+=("$step")
+    result=FAILED
+  elif grep -q 'tests did not run:' "$kept/$step.log"; then
+    skipped=$((skipped + 1))
+    result="skipped in part, as something is missing: $kept/$step.log"
+  else
     echo "$hash" >"$kept/$step.passed"
     passed=$((passed + 1))
     result=passed
-  else
-    failed+=("$step")
-    result=FAILED
   fi
   printf '  %-17s %5d s  %s\n' "$step" $((SECONDS - start)) "$result"
 done

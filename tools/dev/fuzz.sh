@@ -12,7 +12,7 @@ if ((${#targets[@]} == 0)); then
   for file in tests/fuzz/*_fuzz.cc; do targets+=("$(basename "$file" .cc)"); done
 fi
 
-cmake -B build-fuzz -G Ninja -DCMAKE_CXX_COMPILER=clang++-14 -DCMAKE_BUILD_TYPE=RelWithDebInfo \
+cmake --fresh -B build-fuzz -G Ninja -DCMAKE_CXX_COMPILER=clang++-14 -DCMAKE_BUILD_TYPE=RelWithDebInfo \
   -DWQ_FUZZ=ON -DWQ_TOOLS=OFF -DWQ_EXAMPLES=OFF >/dev/null
 cmake --build build-fuzz --target "${targets[@]}"
 # The sanitizers fail where the kernel randomises addresses by more than 28 bits.

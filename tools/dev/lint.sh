@@ -8,7 +8,7 @@ cd "$(dirname "$0")/../.."
 tools/dev/sources.sh | xargs clang-format --dry-run --Werror
 find . -path './build*' -prune -o \( -name '*.sh' -o -path './.ci/run' \) -type f -print0 |
   xargs -0 shellcheck
-cmake --preset clang-thread-safety >/dev/null
+cmake --preset clang-thread-safety --fresh >/dev/null
 cmake --build build-clang-thread-safety -j "$(nproc)" -- -k 0  # All that it finds.
 (
   root=$PWD
