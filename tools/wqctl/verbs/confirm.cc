@@ -18,7 +18,7 @@ bool CanAsk() { return isatty(STDIN_FILENO) == 1 && isatty(STDERR_FILENO) == 1; 
 
 // Only "y", "Y" and "yes" mean yes.
 bool Ask(const std::string& question) {
-  std::cerr << question << " [y/N] " << std::flush;
+  std::cerr << question + " [y/N] ";  // One write, so that the echo of an answer is behind it.
   std::string answer;
   if (!std::getline(std::cin, answer)) std::cerr << '\n';
   return answer == "y" || answer == "Y" || answer == "yes";
