@@ -9,6 +9,7 @@
 #include "bindings/c/boundary/bytes.h"
 #include "bindings/c/boundary/options.h"
 #include "bindings/c/queue_call.h"
+#include "wq/internal/queue_calls.h"
 #include "wq/wq.h"
 
 namespace {
