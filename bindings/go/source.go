@@ -43,7 +43,8 @@ type Observation[T comparable] struct {
 	Tombstone string
 	// Filtered: the change is not to be reconciled. Its version is recorded, and nothing is added. An
 	// object that was only ever filtered, or not yet seen with this fingerprint and scope, is recorded
-	// as changed, so that the next list does not pass it over.
+	// as changed, so that the next list does not pass it over. Filtered once more, it is unchanged if
+	// its items and its tombstone are.
 	// Without Items those of the observation before stay, which costs a read of the row.
 	Filtered bool
 }

@@ -184,8 +184,12 @@ Status Queue::Impl::ObserveStep(ObserveCall* call, Time now, Effects* effects,
   const ObjectFacts wanted(record);
   const bool keeps_keys = seen.filtered && seen.keys.empty() && !call->deleted;
   const bool same_keys = facts != nullptr && (keeps_keys || facts->keys == wanted.keys);
-  const bool says_something = wanted.version == 0 && !(seen.filtered && seen.tombstone.empty());
-  if (!call->deleted && same_keys && facts->version == wanted.version && !says_something) {
+  // A filtered observation without a tombstone keeps that of a row without a version.
+  const bool keeps_tombstone = seen.filtered && seen.tombstone.empty() && !wanted.HasVersion();
+  const bool same_version = facts != nullptr && (facts->version == wanted.version ||
+                                                 (keeps_tombstone && !facts->HasVersion()));
+  const bool says_something = !wanted.HasVersion() && !seen.filtered;
+  if (!call->deleted && same_keys && same_version && !says_something) {
     ++source->unchanged;
     *effects =
         EndTransition(source->position, call->options.durability.value_or(options.durability));

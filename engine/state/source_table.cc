@@ -34,15 +34,18 @@ ObjectId::ObjectId(std::string_view object) {
 
 ObjectFacts::ObjectFacts(const storage::ObjectRecord& record)
     : keys(XXH3_64bits_withSeed(record.keys.data(), record.keys.size(), Seed())) {
-  if (record.version.empty()) return;
+  if (record.version.empty()) {
+    version = XXH3_64bits_withSeed(record.tombstone.data(), record.tombstone.size(), Seed()) << 17;
+    return;
+  }
   const uint64_t of_source[] = {record.fingerprint, record.scope, Seed()};
   const uint64_t seed = XXH3_64bits(of_source, sizeof of_source);
   const uint64_t hash = XXH3_64bits_withSeed(record.version.data(), record.version.size(), seed);
-  version = hash << 17 | 1U << 16 | Tag(record.fingerprint, record.scope);
+  version = hash << 17 | kVersionBit | Tag(record.fingerprint, record.scope);
 }
 
 bool ObjectFacts::IsOf(const TrackedSource& source) const {
-  return version != 0 && static_cast<uint16_t>(version) == Tag(source.fingerprint, source.scope);
+  return HasVersion() && static_cast<uint16_t>(version) == Tag(source.fingerprint, source.scope);
 }
 
 const ObjectFacts* TrackedSource::Find(const ObjectId& object) const {

@@ -37,18 +37,23 @@ struct [[gnu::packed, gnu::aligned(2)]] ObjectId {
 class TrackedSource;
 
 struct [[gnu::packed, gnu::aligned(2)]] ObjectFacts {
-  uint64_t version = 0;  // Hash of its version, fingerprint and scope; the last 16 bits: see Tag.
-  uint64_t keys = 0;     // Hash of its keys, in their order.
-  uint16_t list = 0;     // The last list during which it was seen: see TrackedSource.
+  // Hash of its version, fingerprint and scope; the last 16 bits: see Tag. Without a version: hash
+  // of its tombstone.
+  uint64_t version = 0;
+  uint64_t keys = 0;  // Hash of its keys, sorted.
+  uint16_t list = 0;  // The last list during which it was seen: see TrackedSource.
 
-  // Of a row. An empty version has the hash 0, which no other has.
   explicit ObjectFacts(const storage::ObjectRecord& record);
+  bool HasVersion() const { return (version & kVersionBit) != 0; }
   bool SameRow(const ObjectFacts& other) const {
     return version == other.version && keys == other.keys;
   }
   // Whether its row has a version, and the source's fingerprint and scope. Of 65 536 others one
   // passes for the same.
   bool IsOf(const TrackedSource& source) const;
+
+ private:
+  static constexpr uint64_t kVersionBit = 1U << 16;
 };
 
 // One source. The objects are in parts, so that no growth of one holds the queue's lock for long.

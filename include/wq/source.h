@@ -60,7 +60,7 @@ struct Observation {
   // The caller does not want this change reconciled: its version is recorded, and nothing is added,
   // not the keys of the row either. An object that was not yet observed unfiltered, or not with
   // this fingerprint and scope, is recorded with an empty version: the next list may not pass it
-  // over.
+  // over. Filtered once more, it is unchanged if its keys and its tombstone are.
   // Without `keys` those of the row stay, and so does its tombstone unless one is given; that costs
   // a read of the row. Default: off.
   bool filtered = false;

@@ -71,6 +71,7 @@ struct Call {
   Reopening reopening = Reopening::kAsIs;  // Of kReopen.
   std::string version = {};
   std::vector<std::string> observed = {};  // The keys of an object.
+  std::string tombstone = {};              // Of kObserve.
   bool filtered = false;                   // Of kObserve.
 
   std::string ToString() const {
@@ -91,6 +92,7 @@ struct Call {
     for (const std::string& one : observed) {
       text += " of=" + support::Packed(one);
     }
+    text += tombstone.empty() ? "" : " tombstone=" + tombstone;
     text += filtered ? " filtered" : "";
     if (op == Op::kReopen) {
       text += std::to_string(static_cast<int>(reopening));

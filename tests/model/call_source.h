@@ -169,6 +169,9 @@ class CallSource {
       }
     }
     call.filtered = call.op == Op::kObserve && Below(6) == 0;
+    if (call.op == Op::kObserve && Below(2) == 0) {
+      call.tombstone = "t" + std::to_string(Below(2));
+    }
     if (call.filtered && bounds_.reads_rows && Below(2) == 0) {
       call.observed.clear();
     }

@@ -119,6 +119,7 @@ Status ReadImage(const storage::Reader& reader, storage::QueueId queue, Image* i
           for (const std::string_view key : keys) {
             row.append(",").append(key);
           }
+          row.append("/").append(r.tombstone);
           return true;
         });
   }

@@ -133,6 +133,7 @@ class NaiveQueue {
     std::string version;
     std::string fingerprint;
     std::set<std::string> keys;
+    std::string tombstone;
     bool seen = false;  // Since the list began.
   };
   std::string Observe(const Call& call);

@@ -74,6 +74,7 @@ Image NaiveQueue::OnDisk() const {
     for (const std::string& key : object.keys) {
       row += "," + key;
     }
+    row += "/" + object.tombstone;
   }
   image.paused = paused_;
   if (paused_ && pause_ends_us_) {

@@ -29,8 +29,11 @@ std::string NaiveQueue::Observe(const Call& call) {
   const bool keeps_keys = call.filtered && call.observed.empty() && !deleted;
   const bool current = row != nullptr && !row->version.empty() && row->fingerprint == fingerprint_;
   const std::string version = call.filtered && !deleted && !current ? "" : call.version;
-  const bool same_version = row != nullptr && row->version == version &&
-                            (version.empty() ? call.filtered : row->fingerprint == fingerprint_);
+  const bool same_tombstone =
+      call.tombstone.empty() || (row != nullptr && row->tombstone == call.tombstone);
+  const bool same_version =
+      row != nullptr && row->version == version &&
+      (version.empty() ? call.filtered && same_tombstone : row->fingerprint == fingerprint_);
   if (same_version && !deleted && (keeps_keys || row->keys == observed)) {
     stands_on_ = source_written_;
     return "unchanged 0+0+0";
@@ -73,7 +76,8 @@ std::string NaiveQueue::Observe(const Call& call) {
     objects_.erase(call.key);
   } else {
     Object& now = objects_[call.key];
-    now = {version, fingerprint_, keeps_keys ? now.keys : observed, true};
+    now = {version, fingerprint_, keeps_keys ? now.keys : observed,
+           keeps_keys && call.tombstone.empty() ? now.tombstone : call.tombstone, true};
   }
   if (row != nullptr || !deleted) {
     stands_on_ = source_written_ = calls_;

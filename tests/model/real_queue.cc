@@ -150,8 +150,11 @@ std::string RealQueue::Observe(const Call& call, const AddOptions& options) {
     return ResultOf(s);
   }
   const std::vector<std::string_view> keys(call.observed.begin(), call.observed.end());
-  const Observation observation{
-      .object = call.key, .version = call.version, .keys = keys, .filtered = call.filtered};
+  const Observation observation{.object = call.key,
+                                .version = call.version,
+                                .keys = keys,
+                                .tombstone = call.tombstone,
+                                .filtered = call.filtered};
   ObserveResult result;
   const Status s = call.op == Op::kObserveDeleted
                        ? source_.ObserveDeleted(call.key, keys, options, &result)

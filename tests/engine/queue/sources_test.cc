@@ -283,6 +283,26 @@ TEST_F(SourcesTest, AFilteredObservationDoesNotPassForOneThatWasAdded) {
   }
 }
 
+// As a controller observes, at each list, an object that its predicates drop.
+TEST_F(SourcesTest, AFilteredObservationThatSaysNothingNewIsUnchanged) {
+  const Keys keys = {"k"};
+  const auto filtered = [&](std::string_view tombstone, std::span<const std::string_view> with) {
+    return ObserveBy(
+        &pods_,
+        {.object = "a", .version = "1", .keys = with, .tombstone = tombstone, .filtered = true});
+  };
+  for (const Keys& with : {Keys(), Keys({"k"}), Keys({"a"})}) {
+    EXPECT_EQ(filtered("t", with), "changed");
+    Crash();
+    EXPECT_EQ(filtered("t", with), "unchanged");
+    EXPECT_EQ(filtered("", with), "unchanged");
+    EXPECT_EQ(filtered("t", {}), "unchanged");  // The row keeps its keys and its tombstone.
+    EXPECT_EQ(filtered("u", with), "changed");
+  }
+  BeginList();
+  EXPECT_EQ(NextDeleted(), "a  u a");
+}
+
 TEST_F(SourcesTest, AnObjectWhoseObservationIsRefusedIsNotDeleted) {
   CloseAndOpen({.max_pending = 1, .when_full = WhenFull::kRefuse});
   OpenSource();
