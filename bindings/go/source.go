@@ -85,7 +85,7 @@ type sourceBackend interface {
 	beginList(options ListOptions) (sourceBackend, error)
 	nextDeleted() ([]string, error) // Object, version, tombstone, keys.
 	endList(options AddOptions) error
-	free() // Ends a list.
+	free() // Abandons a list.
 }
 
 // observed is an Observation, by key.
@@ -124,7 +124,7 @@ func (q *Queue[T]) Sources() ([]SourceInfo, error) { return q.backend.sources() 
 // fingerprint and scope. InvalidArgument: a bound is exceeded, an item has no valid key, or the
 // options have a delay. Full: the queue has no room for all items. NotFound: the source was
 // removed. After these nothing has changed. Blocks: as AddWith; for reading the row if the items
-// differ.
+// differ, or if the observation is filtered and has none.
 func (s *Source[T]) Observe(o Observation[T], options AddOptions) (ObserveResult, error) {
 	return s.queue.observe(s.backend, o, false, options)
 }
@@ -146,7 +146,8 @@ func (s *Source[T]) BeginList(options ListOptions) (*SourceList[T], error) {
 }
 
 // SourceList is a list of all objects of a source. Its calls return InvalidArgument once it has
-// ended, or was closed, or a later list has superseded it. It makes one call at a time.
+// ended, or was closed, or a later list has superseded it, or its source was removed. It makes one
+// call at a time.
 type SourceList[T comparable] struct {
 	queue   *Queue[T]
 	backend sourceBackend

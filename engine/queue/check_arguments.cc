@@ -189,10 +189,6 @@ Status TooLong(std::string_view what, size_t is, size_t limit) {
                                  std::to_string(limit));
 }
 
-Status ListIsOver() {
-  return Status::InvalidArgument("the list has ended, or a later one has superseded it");
-}
-
 Status NoSuch(std::string_view what, std::string_view name) {
   std::string message(what);
   message.append(": '").append(EscapeKey(name)).append("'");

@@ -32,8 +32,6 @@ Status CheckPause(std::optional<std::chrono::microseconds> duration);
 Status CheckObservation(const Observation& observation);
 // `what`: `is`, above the limit.
 Status TooLong(std::string_view what, size_t is, size_t limit);
-// Of a list that was ended or superseded.
-Status ListIsOver();
 
 // NotFound: "`what`: '`name`'", with the name escaped.
 Status NoSuch(std::string_view what, std::string_view name);

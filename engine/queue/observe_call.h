@@ -13,7 +13,7 @@
 
 namespace wq {
 
-// The keys of an observation, encoded: each once, in their order, so an object whose keys come in
+// The keys of an observation, encoded: each once and sorted, so an object whose keys come in
 // another order is the same.
 std::string EncodeKeySet(const Observation& observation);
 

@@ -133,12 +133,12 @@ Status Queue::Impl::CheckObserve(const ObserveCall& call, TrackedSource** source
   if (shutting_down) {
     return RefuseAdd();
   }
-  *source = state->FindSource(call.source);
-  if (*source == nullptr) {
+  if (call.list != 0) {
+    if (Status s = FindList(call.source, call.list, source); !s.ok()) {
+      return s;
+    }
+  } else if (*source = state->FindSource(call.source); *source == nullptr) {
     return NoSuch("no source", call.source);
-  }
-  if (call.list != 0 && call.list != (*source)->open_list && !WQ_MUTANT(superseded_list_goes_on)) {
-    return ListIsOver();
   }
   if (!call.deleted) {
     (*source)->See(call.id);
@@ -167,7 +167,7 @@ Status Queue::Impl::ObserveStep(ObserveCall* call, Time now, Effects* effects,
     return s;
   }
   const ObjectFacts* const facts = source->Find(call->id);
-  if (call->OnlyUnseen() && (facts == nullptr || source->Seen(*facts))) {
+  if (call->OnlyUnseen() && !source->Unseen(call->id)) {
     *effects = EndTransition(0, Durability::kAsync);
     return {};
   }

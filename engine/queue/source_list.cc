@@ -19,6 +19,17 @@ constexpr size_t kFoundBytes = size_t{1} << 20;
 
 }  // namespace
 
+Status Queue::Impl::FindList(std::string_view source, uint64_t list, TrackedSource** of) const {
+  *of = state->FindSource(source);
+  if (*of == nullptr) {
+    return Status::InvalidArgument("the list's source '" + std::string(source) + "' was removed");
+  }
+  if (list != (*of)->open_list && !WQ_MUTANT(superseded_list_goes_on)) {
+    return Status::InvalidArgument("the list has ended, or a later one has superseded it");
+  }
+  return {};
+}
+
 struct SourceList::Impl {
   Queue::Impl* const queue;
   const std::string source;
@@ -31,32 +42,22 @@ struct SourceList::Impl {
   bool read_all = false;
   struct Found {
     DeletedObject object;
-    std::string keys;  // Encoded.
     uint64_t scope;
   };
   std::deque<Found> found = {};
 
   // The source, if the list goes on.
-  Status Find(const TrackedSource** of) const WQ_REQUIRES(queue->mu) {
-    if (queue->closed) {
-      return queue->RefuseAdd();
-    }
-    *of = queue->state->FindSource(source);
-    if (*of == nullptr) {
-      return NoSuch("no source", source);
-    }
-    const bool over = (*of)->open_list != list && !WQ_MUTANT(superseded_list_goes_on);
-    return over ? ListIsOver() : Status::Ok();
+  Status Find(TrackedSource** of) const WQ_REQUIRES(queue->mu) {
+    return queue->closed ? queue->RefuseAdd() : queue->FindList(source, list, of);
   }
   // Whether the row's object was not seen since BeginList.
   Status IsUnseen(std::string_view object, bool* unseen) const {
     const MutexLock lock(queue->mu);
-    const TrackedSource* of = nullptr;
+    TrackedSource* of = nullptr;
     if (Status s = Find(&of); !s.ok()) {
       return s;
     }
-    const ObjectFacts* const facts = of->Find(ObjectId(object));
-    *unseen = facts != nullptr && !of->Seen(*facts);
+    *unseen = of->Unseen(ObjectId(object));
     return {};
   }
   Status Read();
@@ -84,7 +85,6 @@ Status SourceList::Impl::Read() {
                           .version = std::string(record.version),
                           .keys = {keys.begin(), keys.end()},
                           .tombstone = std::string(record.tombstone)},
-                         std::string(record.keys),
                          record.scope});
         bytes += record.object.size() + record.keys.size() + record.tombstone.size();
         return found.size() < kFoundObjects && bytes < kFoundBytes;
@@ -102,7 +102,7 @@ Status SourceList::Impl::Next(Found* next) {
       size_t unseen = 0;
       {
         const MutexLock lock(queue->mu);
-        const TrackedSource* of = nullptr;
+        TrackedSource* of = nullptr;
         if (Status s = Find(&of); !s.ok()) {
           return s;
         }
@@ -128,17 +128,14 @@ Status SourceList::Impl::Next(Found* next) {
 // Its keys are added, unless it is of another scope.
 Status SourceList::Impl::Erase(const Found& gone, const AddOptions& options) {
   if (gone.scope != scope && !WQ_MUTANT(deleted_by_another_scope)) {
-    return queue->ChangeSources([&](QueueState& state) {
-      TrackedSource* const of = state.FindSource(source);
-      if (of == nullptr || of->open_list != list) {
-        return ListIsOver();
-      }
+    return queue->ChangeSources([&](QueueState& state) WQ_UNCHECKED {
+      TrackedSource* of = nullptr;
+      Status s = queue->FindList(source, list, &of);
       const ObjectId object(gone.object.object);
-      const ObjectFacts* const facts = of->Find(object);
-      if (facts != nullptr && !of->Seen(*facts)) {
+      if (s.ok() && of->Unseen(object)) {
         state.EraseObject(of, object, gone.object.object);
       }
-      return Status::Ok();
+      return s;
     });
   }
   const std::vector<std::string_view> keys(gone.object.keys.begin(), gone.object.keys.end());
@@ -226,13 +223,13 @@ Status SourceList::End(const AddOptions& options) {
       return s;
     }
   }
-  return impl_->queue->ChangeSources([this](QueueState& state) {
-    TrackedSource* const of = state.FindSource(impl_->source);
-    if (of == nullptr || of->open_list != impl_->list) {
-      return ListIsOver();
+  return impl_->queue->ChangeSources([this](const QueueState&) WQ_UNCHECKED {
+    TrackedSource* of = nullptr;
+    Status s = impl_->queue->FindList(impl_->source, impl_->list, &of);
+    if (s.ok()) {
+      of->open_list = 0;
     }
-    of->open_list = 0;
-    return Status::Ok();
+    return s;
   });
 }
 

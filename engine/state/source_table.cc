@@ -54,6 +54,11 @@ const ObjectFacts* TrackedSource::Find(const ObjectId& object) const {
   return it == part.end() ? nullptr : &it->second;
 }
 
+bool TrackedSource::Unseen(const ObjectId& object) const {
+  const ObjectFacts* const facts = Find(object);
+  return facts != nullptr && !Seen(*facts);
+}
+
 void TrackedSource::Put(const ObjectId& object, const ObjectFacts& facts) {
   const auto [it, is_new] = PartOf(object).try_emplace(object, facts);
   objects_ += is_new ? 1 : 0;

@@ -74,6 +74,7 @@ class TrackedSource {
   // From now on no object counts as seen.
   void BeginList();
   bool Seen(const ObjectFacts& facts) const { return facts.list == list_; }
+  bool Unseen(const ObjectId& object) const;  // It is there, and was not seen.
   size_t objects() const { return objects_; }
   size_t unseen() const { return objects_ - seen_; }
 

@@ -104,8 +104,8 @@ class SourceList {
   SourceList(const SourceList&) = delete;
   SourceList& operator=(const SourceList&) = delete;
 
-  // Each call returns InvalidArgument once the list has ended, or a later BeginList of the source
-  // has superseded it, and NotFound once the source was removed.
+  // Each call returns InvalidArgument once the list has ended, a later BeginList of the source has
+  // superseded it, or the source was removed.
 
   // As Source::Observe, of an object that is there. Of one that is unchanged, nothing moves,
   // whatever state its keys are in. An object whose observation is refused is no deletion.
@@ -145,7 +145,8 @@ class Source {
   //   NotFound         the source was removed.
   // After any of these no key was added, and the row is as before: repeat the observation, or the
   // change is missed until the next. NotDurable: see above.
-  // Blocks: as Queue::Add; and if the keys are others than those of the row, for reading it.
+  // Blocks: as Queue::Add; and for reading the row if the keys are others, or if the observation is
+  // filtered and has none.
   Status Observe(const Observation& observation, const AddOptions& options = {},
                  ObserveResult* result = nullptr);
   // Adds these keys and those of the row, and erases the row. Errors as Observe.

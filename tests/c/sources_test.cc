@@ -153,6 +153,12 @@ TEST_F(SourcesCTest, AListThatIsOverOrFreedIsRefused) {
   EXPECT_EQ(calls(second), "Ok NotFound Ok");
   EXPECT_EQ(calls(second), over);
   EXPECT_EQ(calls(pods_), "Ok InvalidArgument InvalidArgument");
+  const wq_source removed = BeginList();
+  ASSERT_EQ(wq_queue_remove_source(queue_, "pods", &error_), WQ_OK);
+  EXPECT_EQ(calls(removed), over);
+  EXPECT_STREQ(error_.message, "the list's source 'pods' was removed");
+  EXPECT_EQ(Observe(pods_, "o", "1"), WQ_NOT_FOUND);
+  ASSERT_EQ(wq_queue_open_source(queue_, "pods", &pods_, &error_), WQ_OK);
   ASSERT_EQ(wq_source_free(second, &error_), WQ_OK);
   const std::string freed = "BadHandle BadHandle BadHandle";
   EXPECT_EQ(calls(second), freed);

@@ -60,8 +60,8 @@ typedef struct wq_observe_result {
 // Records what is seen, and adds the keys unless the object is unchanged. Of a list: the object is
 // in the list; one that is `deleted` is erased only if it was not seen since the list began.
 // `options` and `result` may be NULL. After an error other than WQ_NOT_DURABLE no key was added,
-// and the row is as before. WQ_FULL: no room for all of the keys. WQ_NOT_FOUND: the source was
-// removed. Blocks: as wq_queue_add, and for reading the row if the keys differ.
+// and the row is as before. WQ_FULL: no room for all of the keys. WQ_NOT_FOUND: the source, which
+// is no list, was removed. Blocks: as Source::Observe in wq/source.h.
 WQ_EXPORT wq_code wq_source_observe(wq_source source, const wq_observation* observation,
                                     const wq_add_options* options, wq_observe_result* result,
                                     wq_error* error);
@@ -69,7 +69,8 @@ WQ_EXPORT wq_code wq_source_observe(wq_source source, const wq_observation* obse
 // --- Lists ---
 //
 // The calls of a list are made one after the other. They return WQ_INVALID_ARGUMENT also in a
-// callback; if the source is no list; if the list has ended, or a later one has superseded it.
+// callback; if the source is no list; if the list has ended, a later one has superseded it, or its
+// source was removed.
 
 typedef struct wq_list_options {
   size_t size;

@@ -237,6 +237,24 @@ TEST_F(SourcesTest, AListThatIsAbandonedOrSupersededDeletesNothing) {
   EXPECT_EQ(State(), "");
 }
 
+TEST_F(SourcesTest, AListWhoseSourceWasRemovedSaysSo) {
+  Observe("a", "1");
+  BeginList();
+  ASSERT_TRUE(queue_->RemoveSource("pods").ok());
+  const auto expect_over = [this](const char* why) {
+    DeletedObject deleted;
+    for (const Status& s : {list_->Observe({.object = "a"}), list_->NextDeleted(&deleted),
+                            list_->ObserveDeleted("a"), list_->End()}) {
+      EXPECT_EQ(s.code(), StatusCode::kInvalidArgument);
+      EXPECT_THAT(s.message(), HasSubstr(why));
+    }
+  };
+  expect_over("the list's source 'pods' was removed");
+  OpenSource();  // One of the same name does not have the list.
+  expect_over("has ended");
+  EXPECT_EQ(Observe("a", "1"), "changed =1");
+}
+
 TEST_F(SourcesTest, ANewOwnerOfAnObjectIsAddedWithTheOldOne) {
   EXPECT_EQ(Observe("child", "1", {"old", "both"}), "changed +2");
   Work();
