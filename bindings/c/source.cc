@@ -2,8 +2,10 @@
 
 #include "wq/source.h"
 
+#include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "bindings/c/boundary/bytes.h"
@@ -102,8 +104,11 @@ extern "C" {
 
 wq_code wq_queue_open_source(wq_queue queue, const char* name, wq_source* source, wq_error* error) {
   return Call<QueueObject>(queue.handle, error, [&](QueueObject& q) -> Status {
-    if (name == nullptr || source == nullptr) {
-      return wq::c::NullArgument("name or source");
+    if (Status s = NotNull("name", name); !s.ok()) {
+      return s;
+    }
+    if (Status s = NotNull("source", source); !s.ok()) {
+      return s;
     }
     *source = WQ_NO_SOURCE;
     auto object = std::make_unique<SourceObject>();
@@ -122,7 +127,8 @@ wq_code wq_source_free(wq_source source, wq_error* error) {
 
 wq_code wq_queue_remove_source(wq_queue queue, const char* name, wq_error* error) {
   return QueueCall(queue, error, [name](wq::Queue& q) {
-    return name == nullptr ? wq::c::NullArgument("name") : q.RemoveSource(name);
+    Status s = NotNull("name", name);
+    return s.ok() ? q.RemoveSource(name) : s;
   });
 }
 
@@ -223,8 +229,8 @@ wq_code wq_source_end_list(wq_source list, const wq_add_options* options, wq_err
 
 wq_code wq_queue_sources(wq_queue queue, wq_visit_source visit, void* arg, wq_error* error) {
   return QueueCall(queue, error, [&](const wq::Queue& q) -> Status {
-    if (visit == nullptr) {
-      return wq::c::NullArgument("visit");
+    if (Status s = NotNull("visit", visit); !s.ok()) {
+      return s;
     }
     const auto sources = q.Sources();
     const wq::c::CallbackScope scope;

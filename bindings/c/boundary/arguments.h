@@ -18,7 +18,7 @@ inline Status NullArgument(const char* what) {
   return Status::InvalidArgument(std::string(what) + " is NULL");
 }
 template <typename T>
-Status NotNull(const char* what, const T* pointer) {
+Status NotNull(const char* what, T* pointer) {
   return pointer == nullptr ? NullArgument(what) : Status::Ok();
 }
 
