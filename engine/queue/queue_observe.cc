@@ -18,6 +18,8 @@ namespace wq {
 namespace {
 
 constexpr size_t kPrefetched = 16;  // Keys of an observation.
+// As EncodeKeys writes them: none, and the object alone. A row that has them needs no read.
+constexpr std::string_view kKnownKeys[] = {"", {"\0", 1}};
 // How often the index has a row that is not found: it may be erased and put again meanwhile. Then
 // the object counts as one without keys.
 constexpr int kMostMissing = 10;
@@ -181,8 +183,16 @@ Status Queue::Impl::ObserveStep(ObserveCall* call, Time now, Effects* effects,
   if (seen.filtered && (facts == nullptr || !facts->IsOf(*source))) {
     record.version = {};  // No Adds of this object were made for this fingerprint.
   }
+  const bool keeps_keys = seen.filtered && seen.keys.empty() && !call->deleted && facts != nullptr;
+  bool needs_row = false;
+  if (keeps_keys) {
+    const auto* const known = std::find_if(
+        std::begin(kKnownKeys), std::end(kKnownKeys),
+        [facts](std::string_view keys) { return facts->keys == ObjectFacts::KeysHash(keys); });
+    needs_row = known == std::end(kKnownKeys) || seen.tombstone.empty();
+    record.keys = needs_row ? record.keys : *known;
+  }
   const ObjectFacts wanted(record);
-  const bool keeps_keys = seen.filtered && seen.keys.empty() && !call->deleted;
   const bool same_keys = facts != nullptr && (keeps_keys || facts->keys == wanted.keys);
   // A filtered observation without a tombstone keeps that of a row without a version.
   const bool keeps_tombstone = seen.filtered && seen.tombstone.empty() && !wanted.HasVersion();
@@ -195,7 +205,7 @@ Status Queue::Impl::ObserveStep(ObserveCall* call, Time now, Effects* effects,
         EndTransition(source->position, call->options.durability.value_or(options.durability));
     return {};
   }
-  const bool needs_row = facts != nullptr && (keeps_keys || (!same_keys && !seen.filtered));
+  needs_row = needs_row || (facts != nullptr && !same_keys && !seen.filtered);
   if (needs_row &&
       !(call->read.has_value() && (call->read->SameRow(*facts) || call->missing == kMostMissing))) {
     *row_of = source->id;

@@ -32,8 +32,11 @@ ObjectId::ObjectId(std::string_view object) {
   high = static_cast<uint16_t>(hash.high64);
 }
 
-ObjectFacts::ObjectFacts(const storage::ObjectRecord& record)
-    : keys(XXH3_64bits_withSeed(record.keys.data(), record.keys.size(), Seed())) {
+uint64_t ObjectFacts::KeysHash(std::string_view encoded) {
+  return XXH3_64bits_withSeed(encoded.data(), encoded.size(), Seed());
+}
+
+ObjectFacts::ObjectFacts(const storage::ObjectRecord& record) : keys(KeysHash(record.keys)) {
   if (record.version.empty()) {
     version = XXH3_64bits_withSeed(record.tombstone.data(), record.tombstone.size(), Seed()) << 17;
     return;

@@ -44,6 +44,7 @@ struct [[gnu::packed, gnu::aligned(2)]] ObjectFacts {
   uint16_t list = 0;  // The last list during which it was seen: see TrackedSource.
 
   explicit ObjectFacts(const storage::ObjectRecord& record);
+  static uint64_t KeysHash(std::string_view encoded);
   bool HasVersion() const { return (version & kVersionBit) != 0; }
   bool SameRow(const ObjectFacts& other) const {
     return version == other.version && keys == other.keys;

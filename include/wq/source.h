@@ -62,7 +62,8 @@ struct Observation {
   // this fingerprint and scope, is recorded with an empty version: the next list may not pass it
   // over. Filtered once more, it is unchanged if its keys and its tombstone are.
   // Without `keys` those of the row stay, and so does its tombstone unless one is given; that costs
-  // a read of the row. Default: off.
+  // a read of the row, unless a tombstone is given and the row's keys are the object or none.
+  // Default: off.
   bool filtered = false;
 };
 
@@ -146,7 +147,7 @@ class Source {
   // After any of these no key was added, and the row is as before: repeat the observation, or the
   // change is missed until the next. NotDurable: see above.
   // Blocks: as Queue::Add; and for reading the row if the keys are others, or if the observation is
-  // filtered and has none.
+  // filtered and has none (see there).
   Status Observe(const Observation& observation, const AddOptions& options = {},
                  ObserveResult* result = nullptr);
   // Adds these keys and those of the row, and erases the row. Errors as Observe.

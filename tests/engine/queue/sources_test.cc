@@ -282,6 +282,34 @@ TEST_F(SourcesTest, AFilteredObservationKeepsTheKeysOfTheRow) {
   EXPECT_EQ(NextDeleted(), "c   l");
 }
 
+// A read writes first what is open to the database.
+TEST_F(SourcesTest, AFilteredObservationOfAnObjectThatIsItsKeyReadsNoRow) {
+  Observe("own", "1", {"own"});
+  Observe("none", "1", {});
+  Observe("other", "1", {"k"});
+  Work();
+  const auto writes = [this](std::string_view object, std::string_view tombstone) {
+    EXPECT_TRUE(queue_->AddAfter("open", hours(1), {.durability = Durability::kAsync}).ok());
+    uint64_t before = 0;
+    OnDisk([&](auto& disk) { before = disk.writes; });
+    EXPECT_EQ(
+        ObserveBy(&pods_,
+                  {.object = object, .version = "2", .tombstone = tombstone, .filtered = true},
+                  {.durability = Durability::kAsync}),
+        "changed");
+    uint64_t after = 0;
+    OnDisk([&](auto& disk) { after = disk.writes; });
+    return after - before;
+  };
+  EXPECT_EQ(writes("own", "t"), 0U);
+  EXPECT_EQ(writes("none", "t"), 0U);
+  EXPECT_GT(writes("other", "t"), 0U);
+  BeginList();
+  EXPECT_EQ(NextDeleted(), "none 2 t");
+  EXPECT_EQ(NextDeleted(), "other 2 t k");
+  EXPECT_EQ(NextDeleted(), "own 2 t own");
+}
+
 // Its version alone does not say that it was reconciled.
 TEST_F(SourcesTest, AFilteredObservationDoesNotPassForOneThatWasAdded) {
   const Keys keys = {"a"};
