@@ -23,21 +23,25 @@ import (
 
 // eventHandler observes the events of one registration.
 type eventHandler[object client.Object, request comparable] struct {
-	*Source[object, request]
-	ctx   context.Context
-	rows  *wq.Source[request]
-	queue workqueue.TypedRateLimitingInterface[request]
-
+	*run[object, request]
+	ctx    context.Context // Its end is that of the observations.
+	cancel context.CancelFunc
 	mu     sync.Mutex // Held for each event: an informer of several namespaces sends more at once.
-	over   bool       // Nothing is observed any more.
-	failed chan error // Has the failure by which it was over.
+	failed chan error // Has the failure that ended it.
+}
+
+func newEventHandler[object client.Object, request comparable](
+	r *run[object, request]) *eventHandler[object, request] {
+	e := &eventHandler[object, request]{run: r, failed: make(chan error, 1)}
+	e.ctx, e.cancel = context.WithCancel(r.ctx)
+	return e
 }
 
 // end ends the observations, also that of an event which the informer has still sent.
 func (e *eventHandler[object, request]) end() {
-	e.mu.Lock()
+	e.cancel()
+	e.mu.Lock() // Until that of now has ended.
 	defer e.mu.Unlock()
-	e.over = true
 }
 
 func (e *eventHandler[object, request]) OnAdd(obj any, isInInitialList bool) {
@@ -145,13 +149,16 @@ func (e *eventHandler[object, request]) record(
 	observe func(added *recorder[request]) error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.over || e.ctx.Err() != nil {
+	if e.ctx.Err() != nil {
 		return
 	}
 	added := &recorder[request]{TypedRateLimitingInterface: e.queue}
 	ctx, cancel := context.WithCancel(e.ctx)
 	handle(ctx, added)
 	cancel()
+	if e.ctx.Err() != nil {
+		return // It may have cut the handler short.
+	}
 	added.close()
 	err := observe(added)
 	if errors.Is(err, wq.InvalidArgument) { // Such as more keys than a source takes.
@@ -163,7 +170,7 @@ func (e *eventHandler[object, request]) record(
 		}
 	}
 	if err != nil {
-		e.over = true
+		e.cancel()
 		e.failed <- err
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -69,8 +68,18 @@ type Source[object client.Object, request comparable] struct {
 	handler  handler.TypedEventHandler[object, request]
 	options  SourceOptions[object]
 
-	// Of the last Start.
+	last *run[object, request] // Of the last Start.
+}
+
+// run is what a Start has begun.
+type run[object client.Object, request comparable] struct {
+	*Source[object, request]
+	ctx     context.Context // Its end is the end of the run.
 	cancel  context.CancelFunc
+	rows    *wq.Source[request]
+	queue   workqueue.TypedRateLimitingInterface[request]
+	list    wq.ListOptions
+	retry   time.Duration         // How long to wait after the next failure.
 	synced  chan struct{}         // Closed when the first list has ended.
 	ended   chan struct{}         // Closed when nothing is observed any more.
 	failure atomic.Pointer[error] // Why it began anew.
@@ -123,28 +132,30 @@ func (s *Source[object, request]) Start(
 			return fmt.Errorf("%v: SourceOptions.Fingerprint is not set: %w", s, err)
 		}
 	}
-	ctx, s.cancel = context.WithCancel(ctx)
-	s.synced, s.ended = make(chan struct{}), make(chan struct{})
-	s.failure.Store(nil)
-	go s.run(ctx, rows, queue, options, sync.OnceFunc(func() { close(s.synced) }))
+	r := &run[object, request]{Source: s, rows: rows, queue: queue, list: options,
+		synced: make(chan struct{}), ended: make(chan struct{})}
+	r.ctx, r.cancel = context.WithCancel(ctx)
+	s.last = r
+	go r.run()
 	return nil
 }
 
 // WaitForSync waits until the first list has ended: what has changed or was deleted is in the
 // queue. Nil, too, if this context or that of Start was cancelled, as of controller-runtime's Kind.
 func (s *Source[object, request]) WaitForSync(ctx context.Context) error {
+	r := s.last
 	select {
-	case <-s.synced:
+	case <-r.synced:
 		return nil
-	case <-s.ended:
+	case <-r.ended:
 		return nil
 	case <-ctx.Done():
 	}
-	s.cancel()
+	r.cancel()
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return nil
 	}
-	if err := s.failure.Load(); err != nil {
+	if err := r.failure.Load(); err != nil {
 		return fmt.Errorf("%v has not synced: %w", s, *err)
 	}
 	return fmt.Errorf("%v has not synced: the list did not end in time", s)
@@ -157,75 +168,73 @@ const (
 )
 
 // run follows the informer, again after each failure, until the context ends.
-func (s *Source[object, request]) run(ctx context.Context, rows *wq.Source[request],
-	queue workqueue.TypedRateLimitingInterface[request], options wq.ListOptions, synced func()) {
-	defer close(s.ended)
-	for retry := minRetry; ; retry = min(2*retry, maxRetry) {
-		err := s.follow(ctx, rows, queue, options, func() {
-			retry = minRetry
-			synced()
-		})
-		if ctx.Err() != nil {
+func (r *run[object, request]) run() {
+	defer close(r.ended)
+	for r.retry = minRetry; ; r.retry = min(2*r.retry, maxRetry) {
+		err := r.follow()
+		if r.ctx.Err() != nil {
 			return
 		}
-		s.failure.Store(&err)
-		log.FromContext(ctx).Error(err, "the source lists its objects anew", "source", s.String())
+		r.failure.Store(&err)
+		log.FromContext(r.ctx).Error(err, "the source lists its objects anew", "source", r.String())
 		select {
-		case <-ctx.Done():
+		case <-r.ctx.Done():
 			return
-		case <-time.After(retry):
+		case <-time.After(r.retry):
 		}
 	}
 }
 
 // follow observes the informer until the context ends, or an observation fails. Its registration
 // begins with an event for each object that the informer has: that is the list.
-func (s *Source[object, request]) follow(ctx context.Context, rows *wq.Source[request],
-	queue workqueue.TypedRateLimitingInterface[request], options wq.ListOptions,
-	synced func()) error {
-	informer, err := s.informer(ctx)
+func (r *run[object, request]) follow() error {
+	informer, err := r.informer(r.ctx)
 	if err != nil {
 		return err
 	}
-	list, err := rows.BeginList(options)
+	list, err := r.rows.BeginList(r.list)
 	if err != nil {
 		return err
 	}
 	defer list.Close()
-	events := &eventHandler[object, request]{
-		Source: s, ctx: ctx, rows: rows, queue: queue, failed: make(chan error, 1)}
-	logger := log.FromContext(ctx)
+	events := newEventHandler(r)
+	defer events.end()
+	logger := log.FromContext(r.ctx)
 	registration, err := informer.AddEventHandlerWithOptions(
 		events, toolscache.HandlerOptions{Logger: &logger})
 	if err != nil {
 		return err
 	}
-	defer events.end()
 	defer informer.RemoveEventHandler(registration)
 	select {
 	case <-registration.HasSyncedChecker().Done():
 	case err := <-events.failed:
 		return err
-	case <-ctx.Done():
+	case <-r.ctx.Done():
 		return nil
 	}
-	if err := s.endList(ctx, list, informer, events); err != nil || ctx.Err() != nil {
+	if err := r.endList(list, informer, events); err != nil || r.ctx.Err() != nil {
 		return err
 	}
-	synced()
+	r.retry = minRetry
+	select {
+	case <-r.synced:
+	default:
+		close(r.synced)
+	}
 	select {
 	case err := <-events.failed:
 		return err
-	case <-ctx.Done():
+	case <-r.ctx.Done():
 		return nil
 	}
 }
 
 // endList adds the keys of the deleted objects. With a context that has ended, or after a failure,
 // it does not: then objects were perhaps not observed, but are there.
-func (s *Source[object, request]) endList(ctx context.Context, list *wq.SourceList[request],
-	informer cache.Informer, events *eventHandler[object, request]) error {
-	late, cancel := context.WithTimeout(ctx, maxLag)
+func (r *run[object, request]) endList(list *wq.SourceList[request], informer cache.Informer,
+	events *eventHandler[object, request]) error {
+	late, cancel := context.WithTimeout(r.ctx, maxLag)
 	defer cancel()
 	for {
 		gone, err := list.NextDeleted()
@@ -243,7 +252,7 @@ func (s *Source[object, request]) endList(ctx context.Context, list *wq.SourceLi
 		default:
 		}
 		switch {
-		case ctx.Err() != nil:
+		case r.ctx.Err() != nil:
 			return nil
 		case last:
 			return list.End(wq.AddOptions{})
