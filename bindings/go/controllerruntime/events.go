@@ -3,7 +3,6 @@ package controllerruntime
 // This file makes observations of the events of an informer.
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -45,32 +44,22 @@ func (e *eventHandler[object, request]) end() {
 }
 
 func (e *eventHandler[object, request]) OnAdd(obj any, isInInitialList bool) {
-	o, ok := obj.(object)
-	if !ok {
-		e.refuse(obj)
-		return
+	if o, ok := e.objectOf(obj); ok {
+		create := event.TypedCreateEvent[object]{Object: o, IsInInitialList: isInInitialList}
+		e.observe(o, false, e.unlessDropped(
+			func(p predicate.TypedPredicate[object]) bool { return p.Create(create) },
+			func(ctx context.Context, to *recorder[request]) { e.handler.Create(ctx, create, to) }))
 	}
-	create := event.TypedCreateEvent[object]{Object: o, IsInInitialList: isInInitialList}
-	filtered := slices.ContainsFunc(e.options.Predicates,
-		func(p predicate.TypedPredicate[object]) bool { return !p.Create(create) })
-	e.observe(o, filtered, func(ctx context.Context, to *recorder[request]) {
-		e.handler.Create(ctx, create, to)
-	}, false)
 }
 
 func (e *eventHandler[object, request]) OnUpdate(oldObj, newObj any) {
-	before, ok := oldObj.(object)
-	o, isNew := newObj.(object)
-	if !ok || !isNew {
-		e.refuse(newObj)
-		return
+	before, ok := e.objectOf(oldObj)
+	if o, isNew := e.objectOf(newObj); ok && isNew {
+		update := event.TypedUpdateEvent[object]{ObjectOld: before, ObjectNew: o}
+		e.observe(o, true, e.unlessDropped(
+			func(p predicate.TypedPredicate[object]) bool { return p.Update(update) },
+			func(ctx context.Context, to *recorder[request]) { e.handler.Update(ctx, update, to) }))
 	}
-	update := event.TypedUpdateEvent[object]{ObjectOld: before, ObjectNew: o}
-	filtered := slices.ContainsFunc(e.options.Predicates,
-		func(p predicate.TypedPredicate[object]) bool { return !p.Update(update) })
-	e.observe(o, filtered, func(ctx context.Context, to *recorder[request]) {
-		e.handler.Update(ctx, update, to)
-	}, true)
 }
 
 func (e *eventHandler[object, request]) OnDelete(obj any) {
@@ -79,22 +68,41 @@ func (e *eventHandler[object, request]) OnDelete(obj any) {
 		obj = unknown.Obj
 	}
 	o, ok := obj.(object)
-	if !ok && !isUnknown {
-		e.refuse(obj)
-		return
-	}
-	name, handle := unknown.Key, func(context.Context, *recorder[request]) {}
-	if ok {
-		name = nameOf(o)
+	switch {
+	case ok:
 		deleted := event.TypedDeleteEvent[object]{Object: o, DeleteStateUnknown: isUnknown}
-		if !slices.ContainsFunc(e.options.Predicates,
-			func(p predicate.TypedPredicate[object]) bool { return !p.Delete(deleted) }) {
-			handle = func(ctx context.Context, to *recorder[request]) {
-				e.handler.Delete(ctx, deleted, to)
-			}
+		e.observeDeleted(nameOf(o), e.unlessDropped(
+			func(p predicate.TypedPredicate[object]) bool { return p.Delete(deleted) },
+			func(ctx context.Context, to *recorder[request]) { e.handler.Delete(ctx, deleted, to) }),
+			e.rows.ObserveDeleted)
+	case isUnknown:
+		e.observeDeleted(unknown.Key, nil, e.rows.ObserveDeleted)
+	default:
+		e.objectOf(obj) // Says what it is.
+	}
+}
+
+// handling calls the handler; nil: a predicate drops the event, and may guard the handler against
+// such objects.
+type handling[request comparable] func(ctx context.Context, to *recorder[request])
+
+func (e *eventHandler[object, request]) unlessDropped(
+	wants func(p predicate.TypedPredicate[object]) bool, handle handling[request]) handling[request] {
+	for _, p := range e.options.Predicates {
+		if !wants(p) {
+			return nil
 		}
 	}
-	e.observeDeleted(name, handle, e.rows.ObserveDeleted)
+	return handle
+}
+
+func (e *eventHandler[object, request]) objectOf(obj any) (object, bool) {
+	o, ok := obj.(object)
+	if !ok {
+		log.FromContext(e.ctx).Error(nil, "an event without an object of the source's kind",
+			"source", e.String(), "type", fmt.Sprintf("%T", obj))
+	}
+	return o, ok
 }
 
 // observeGone observes an object that was deleted while nobody looked. The predicates are not
@@ -108,18 +116,9 @@ func (e *eventHandler[object, request]) observeGone(
 	}, list.ObserveDeleted)
 }
 
-func (e *eventHandler[object, request]) refuse(obj any) {
-	log.FromContext(e.ctx).Error(nil, "an event without an object of the source's kind",
-		"source", e.String(), "type", fmt.Sprintf("%T", obj))
-}
-
 // observe observes an object that is there. An update of which the handler adds nothing is one that
 // the handler filters.
-func (e *eventHandler[object, request]) observe(o object, filtered bool,
-	handle func(ctx context.Context, to *recorder[request]), update bool) {
-	if filtered { // The predicates may guard the handler against such objects.
-		handle = func(context.Context, *recorder[request]) {}
-	}
+func (e *eventHandler[object, request]) observe(o object, update bool, handle handling[request]) {
 	seen := wq.Observation[request]{Object: nameOf(o), Version: versionOf(o),
 		Tombstone: tombstoneOf(o, e.options.Keep)}
 	e.record(handle, func(added *recorder[request]) error {
@@ -127,14 +126,14 @@ func (e *eventHandler[object, request]) observe(o object, filtered bool,
 			seen.Version = ""
 		}
 		seen.Items = added.items
-		seen.Filtered = filtered || update && len(added.items) == 0 && !added.direct
+		seen.Filtered = handle == nil || update && len(added.items) == 0 && !added.direct
 		_, err := e.rows.Observe(seen, added.options())
 		return err
 	})
 }
 
 func (e *eventHandler[object, request]) observeDeleted(name string,
-	handle func(ctx context.Context, to *recorder[request]),
+	handle handling[request],
 	observe func(string, []request, wq.AddOptions) (wq.ObserveResult, error)) {
 	e.record(handle, func(added *recorder[request]) error {
 		_, err := observe(name, added.items, added.options())
@@ -145,17 +144,18 @@ func (e *eventHandler[object, request]) observeDeleted(name string,
 // record makes an observation of what the handler adds. A failure ends the registration: a new one
 // begins with the objects that the informer has, so nothing is missed.
 func (e *eventHandler[object, request]) record(
-	handle func(ctx context.Context, to *recorder[request]),
-	observe func(added *recorder[request]) error) {
+	handle handling[request], observe func(added *recorder[request]) error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.ctx.Err() != nil {
 		return
 	}
 	added := &recorder[request]{TypedRateLimitingInterface: e.queue}
-	ctx, cancel := context.WithCancel(e.ctx)
-	handle(ctx, added)
-	cancel()
+	if handle != nil {
+		ctx, cancel := context.WithCancel(e.ctx)
+		handle(ctx, added)
+		cancel()
+	}
 	if e.ctx.Err() != nil {
 		return // It may have cut the handler short.
 	}
@@ -224,16 +224,20 @@ func (r *recorder[request]) GetWithPriority() (item request, priority int, shutd
 	return item, 0, shutdown
 }
 
-// close ends the recording. The items are sorted, as their order is part of what a source compares,
-// and a handler may have it from a map.
+// close ends the recording. An item that was added twice counts once.
 func (r *recorder[request]) close() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.closed = true
-	slices.SortFunc(r.items, func(a, b request) int {
-		return cmp.Compare(fmt.Sprint(a), fmt.Sprint(b))
+	if len(r.items) < 2 {
+		return
+	}
+	seen := make(map[request]bool, len(r.items))
+	r.items = slices.DeleteFunc(r.items, func(item request) bool {
+		again := seen[item]
+		seen[item] = true
+		return again
 	})
-	r.items = slices.Compact(r.items)
 }
 
 // addDirectly adds the items to the queue as they are.
