@@ -25,7 +25,7 @@ type eventHandler[object client.Object, request comparable] struct {
 	*run[object, request]
 	ctx    context.Context // Its end is that of the observations.
 	cancel context.CancelFunc
-	mu     sync.Mutex // Held for each event: an informer of several namespaces sends more at once.
+	mu     sync.Mutex // Held for each event: there may be several at once.
 	failed chan error // Has the failure that ended it.
 }
 
@@ -44,6 +44,12 @@ func (e *eventHandler[object, request]) end() {
 }
 
 func (e *eventHandler[object, request]) OnAdd(obj any, isInInitialList bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.add(obj, isInInitialList)
+}
+
+func (e *eventHandler[object, request]) add(obj any, isInInitialList bool) {
 	if o, ok := e.objectOf(obj); ok {
 		create := event.TypedCreateEvent[object]{Object: o, IsInInitialList: isInInitialList}
 		e.observe(o, false, e.unlessDropped(
@@ -53,6 +59,8 @@ func (e *eventHandler[object, request]) OnAdd(obj any, isInInitialList bool) {
 }
 
 func (e *eventHandler[object, request]) OnUpdate(oldObj, newObj any) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
 	before, ok := e.objectOf(oldObj)
 	if o, isNew := e.objectOf(newObj); ok && isNew {
 		update := event.TypedUpdateEvent[object]{ObjectOld: before, ObjectNew: o}
@@ -63,6 +71,8 @@ func (e *eventHandler[object, request]) OnUpdate(oldObj, newObj any) {
 }
 
 func (e *eventHandler[object, request]) OnDelete(obj any) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
 	unknown, isUnknown := obj.(toolscache.DeletedFinalStateUnknown)
 	if isUnknown {
 		obj = unknown.Obj
@@ -105,10 +115,20 @@ func (e *eventHandler[object, request]) objectOf(obj any) (object, bool) {
 	return o, ok
 }
 
-// observeGone observes an object that was deleted while nobody looked. The predicates are not
-// asked, since what is left of the object may be too little for them.
-func (e *eventHandler[object, request]) observeGone(
-	list *wq.SourceList[request], gone wq.DeletedObject[request]) {
+// observeMissing observes an object that the list did not have. It is there after all if the
+// informer's store, which may be nil, has it; as no event is observed meanwhile, none of a newer
+// state is overtaken. Otherwise it was deleted while nobody looked; the predicates are not asked,
+// since what is left of the object may be too little for them.
+func (e *eventHandler[object, request]) observeMissing(list *wq.SourceList[request],
+	gone wq.DeletedObject[request], store toolscache.Store) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if store != nil {
+		if living, ok, _ := store.GetByKey(gone.Object); ok {
+			e.add(living, true)
+			return
+		}
+	}
 	deleted := event.TypedDeleteEvent[object]{
 		Object: objectFrom(e.kind, gone.Object, gone.Tombstone), DeleteStateUnknown: true}
 	e.observeDeleted(gone.Object, func(ctx context.Context, to *recorder[request]) {
@@ -141,12 +161,10 @@ func (e *eventHandler[object, request]) observeDeleted(name string,
 	})
 }
 
-// record makes an observation of what the handler adds. A failure ends the registration: a new one
+// record makes an observation of what the handler adds. The caller holds the lock. A failure ends the registration: a new one
 // begins with the objects that the informer has, so nothing is missed.
 func (e *eventHandler[object, request]) record(
 	handle handling[request], observe func(added *recorder[request]) error) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
 	if e.ctx.Err() != nil {
 		return
 	}

@@ -236,15 +236,18 @@ func (r *run[object, request]) endList(list *wq.SourceList[request], informer ca
 	events *eventHandler[object, request]) error {
 	late, cancel := context.WithTimeout(r.ctx, maxLag)
 	defer cancel()
+	var store toolscache.Store // Nil: of several namespaces.
+	if shared, ok := informer.(interface{ GetStore() toolscache.Store }); ok {
+		store = shared.GetStore()
+	}
 	for {
 		gone, err := list.NextDeleted()
 		last := errors.Is(err, wq.NotFound)
 		if err != nil && !last {
 			return err
 		}
-		var living any
-		if !last {
-			living = livingObject(late, informer, gone.Object, gone.Version)
+		if !last && store != nil {
+			awaitVersion(late, store, gone.Version)
 		}
 		select {
 		case err := <-events.failed:
@@ -256,10 +259,8 @@ func (r *run[object, request]) endList(list *wq.SourceList[request], informer ca
 			return nil
 		case last:
 			return list.End(wq.AddOptions{})
-		case living != nil:
-			events.OnAdd(living, true)
 		default:
-			events.observeGone(list, gone)
+			events.observeMissing(list, gone, store)
 		}
 	}
 }
@@ -268,22 +269,14 @@ func (r *run[object, request]) endList(list *wq.SourceList[request], informer ca
 // behind is of a cluster that was restored from a backup.
 const maxLag = 30 * time.Second
 
-// livingObject returns the object if it is there after all, and nil otherwise: a first list may be
-// older than what the source has seen, and then the object's event is on its way. It waits until
-// the informer's store is as new as this version. That of several namespaces does not tell how new
-// it is.
-func livingObject(ctx context.Context, informer cache.Informer, name, version string) any {
+// awaitVersion waits until the informer's store is as new as this version: a first list may be older
+// than what the source has seen, and then the object's event is on its way.
+func awaitVersion(ctx context.Context, store toolscache.Store, version string) {
 	_, seen, _ := strings.Cut(version, "/")
-	shared, ok := informer.(interface{ GetStore() toolscache.Store })
-	if !ok {
-		return nil
-	}
 	_ = wait.PollUntilContextCancel(ctx, 20*time.Millisecond, true,
 		func(context.Context) (done bool, err error) {
 			order, err := resourceversion.CompareResourceVersion(
-				shared.GetStore().LastStoreSyncResourceVersion(), seen)
+				store.LastStoreSyncResourceVersion(), seen)
 			return err != nil || order >= 0, nil
 		})
-	living, _, _ := shared.GetStore().GetByKey(name)
-	return living
 }

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	toolscache "k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
@@ -134,14 +135,20 @@ func watchSecrets(t *testing.T, dir string, from toolscache.ListerWatcher,
 	to handler.TypedEventHandler[*corev1.Secret, string], options wq.QueueOptions[string],
 ) *secrets {
 	t.Helper()
+	return watchInformer(t, dir, newInformer(t, from, &corev1.Secret{}), to, options)
+}
+
+func watchInformer(t *testing.T, dir string, from cache.Informer,
+	to handler.TypedEventHandler[*corev1.Secret, string], options wq.QueueOptions[string],
+) *secrets {
+	t.Helper()
 	w := &secrets{store: openStore(t, dir)}
 	var err error
 	w.queue, err = wq.OpenQueue(w.store, "secrets", options)
 	must(t, err)
 	var ctx context.Context
 	ctx, w.cancel = context.WithCancel(context.Background())
-	w.source = Informer("secrets", newInformer(t, from, &corev1.Secret{}), &corev1.Secret{}, to,
-		SourceOptions[*corev1.Secret]{})
+	w.source = Informer("secrets", from, &corev1.Secret{}, to, SourceOptions[*corev1.Secret]{})
 	must(t, w.source.Start(ctx, w.queue))
 	return w
 }
@@ -308,6 +315,80 @@ func TestAnObjectThatAListDoesNotHaveYetIsNotDeleted(t *testing.T) {
 		t.Fatalf("%+v", of)
 	}
 	second.stop(t)
+}
+
+// The end of a list finds an object, and meanwhile it is changed.
+func TestAnObjectThatIsThereAfterAllDoesNotOvertakeItsUpdate(t *testing.T) {
+	refer := map[string][]string{"db": {"orders"}, "cache": {"pages"}, "mail": {"letters"}}
+	dir, server := t.TempDir()+"/store", newAPIServer()
+	server.Add(secret(1, "db"))
+	old, err := server.FakeControllerSource.List(metav1.ListOptions{})
+	must(t, err)
+	server.Add(secret(2, "cache"))
+	first := watchSecrets(t, dir, server, forLabel(refer), wq.QueueOptions[string]{})
+	first.sync(t)
+	first.wantWork(t, "orders", "pages")
+	first.stop(t)
+
+	server.list = func() (runtime.Object, error) { return old, nil }
+	slow := &slowWatch{apiServer: server, goOn: make(chan struct{})}
+	informer := &readInformer{SharedIndexInformer: newInformer(t, slow, &corev1.Secret{}),
+		missed: sync.OnceFunc(func() { close(slow.goOn) })}
+	var second *secrets
+	begun := make(chan struct{})
+	informer.read = func() {
+		<-begun
+		server.Modify(secret(2, "mail"))
+		if informer.events.mu.TryLock() { // Otherwise the update waits.
+			informer.events.mu.Unlock()
+			eventually(t, "the update", func() bool { return second.seen(t).Changed == 1 })
+		}
+	}
+	second = watchInformer(t, dir, informer, forLabel(refer), wq.QueueOptions[string]{})
+	close(begun)
+	second.sync(t)
+	eventually(t, "the update", func() bool { return second.seen(t).Changed >= 1 })
+	second.wantWork(t, "letters", "pages")
+	second.stop(t)
+
+	server.list = nil
+	server.Delete(secret(2, "mail"))
+	third := watchSecrets(t, dir, server, forLabel(refer), wq.QueueOptions[string]{})
+	third.sync(t)
+	third.wantWork(t, "letters", "pages")
+	third.stop(t)
+}
+
+// readInformer tells when the end of a list misses an object, and when it has read it.
+type readInformer struct {
+	toolscache.SharedIndexInformer
+	events       *eventHandler[*corev1.Secret, string]
+	missed, read func()
+}
+
+func (i *readInformer) AddEventHandlerWithOptions(events toolscache.ResourceEventHandler,
+	options toolscache.HandlerOptions) (toolscache.ResourceEventHandlerRegistration, error) {
+	i.events = events.(*eventHandler[*corev1.Secret, string])
+	return i.SharedIndexInformer.AddEventHandlerWithOptions(events, options)
+}
+
+func (i *readInformer) GetStore() toolscache.Store {
+	return readStore{i.SharedIndexInformer.GetStore(), i}
+}
+
+type readStore struct {
+	toolscache.Store
+	informer *readInformer
+}
+
+func (s readStore) LastStoreSyncResourceVersion() string {
+	s.informer.missed()
+	return s.Store.LastStoreSyncResourceVersion()
+}
+
+func (s readStore) GetByKey(key string) (item any, exists bool, err error) {
+	defer s.informer.read()
+	return s.Store.GetByKey(key)
 }
 
 // slowWatch watches only once it is told to.
