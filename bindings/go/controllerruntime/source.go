@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -113,7 +114,8 @@ func (s *Source[object, request]) String() string {
 }
 
 // Start opens the source in the queue, and observes the informer until the context ends. It does
-// not wait for the list. An error: the queue has no sources, or not one of this name.
+// not wait for the list. An error: the queue has no sources, or not one of this name, or one of this
+// name runs already.
 func (s *Source[object, request]) Start(
 	ctx context.Context, queue workqueue.TypedRateLimitingInterface[request]) error {
 	opener, ok := queue.(interface {
@@ -132,12 +134,38 @@ func (s *Source[object, request]) Start(
 			return fmt.Errorf("%v: SourceOptions.Fingerprint is not set: %w", s, err)
 		}
 	}
+	place := placeOf{queue, s.name}
+	running.Lock()
+	defer running.Unlock()
+	if other, ok := running.in[place]; ok && other.Err() == nil {
+		return fmt.Errorf("%v: a source of this name runs already in the queue", s)
+	}
 	r := &run[object, request]{Source: s, rows: rows, queue: queue, list: options,
 		synced: make(chan struct{}), ended: make(chan struct{})}
 	r.ctx, r.cancel = context.WithCancel(ctx)
+	running.in[place] = r.ctx
+	context.AfterFunc(r.ctx, func() {
+		running.Lock()
+		defer running.Unlock()
+		if running.in[place] == r.ctx {
+			delete(running.in, place)
+		}
+	})
 	s.last = r
 	go r.run()
 	return nil
+}
+
+// running has the contexts of the sources that run in this process: two of one name would supersede
+// each other's lists, and take each other's objects for deleted.
+var running = struct {
+	sync.Mutex
+	in map[placeOf]context.Context
+}{in: map[placeOf]context.Context{}}
+
+type placeOf struct {
+	queue any
+	name  string
 }
 
 // WaitForSync waits until the first list has ended: what has changed or was deleted is in the
@@ -147,7 +175,7 @@ func (s *Source[object, request]) WaitForSync(ctx context.Context) error {
 	select {
 	case <-r.synced:
 		return nil
-	case <-r.ended:
+	case <-r.ctx.Done():
 		return nil
 	case <-ctx.Done():
 	}

@@ -475,6 +475,34 @@ func TestASourceMayBeStartedAgainWhenItsContextHasEnded(t *testing.T) {
 	w.stop(t)
 }
 
+func TestASecondSourceOfANameIsRefused(t *testing.T) {
+	w := watchSecrets(t, t.TempDir()+"/store", newAPIServer(), forLabel(nil),
+		wq.QueueOptions[string]{})
+	again := Informer("secrets", newInformer(t, newAPIServer(), &corev1.Secret{}), &corev1.Secret{},
+		forLabel(nil), SourceOptions[*corev1.Secret]{})
+	if err := again.Start(t.Context(), w.queue); err == nil {
+		t.Fatal("it was started")
+	}
+	w.stop(t)
+}
+
+func TestAWaitEndsWithTheContextOfStart(t *testing.T) {
+	server := newAPIServer()
+	server.Add(secret(1, "db"))
+	begun, goOn := make(chan struct{}), make(chan struct{})
+	to := handler.TypedFuncs[*corev1.Secret, string]{CreateFunc: func(context.Context,
+		event.TypedCreateEvent[*corev1.Secret], workqueue.TypedRateLimitingInterface[string]) {
+		close(begun)
+		<-goOn // As an Add to a full queue.
+	}}
+	w := watchSecrets(t, t.TempDir()+"/store", server, to, wq.QueueOptions[string]{})
+	within(t, "the list begins", begun)
+	w.cancel()
+	w.sync(t)
+	close(goOn)
+	w.stop(t)
+}
+
 func TestAQueueWithoutSourcesIsRefused(t *testing.T) {
 	s := Informer("secrets", newInformer(t, newAPIServer(), &corev1.Secret{}), &corev1.Secret{},
 		forLabel(nil), SourceOptions[*corev1.Secret]{})
