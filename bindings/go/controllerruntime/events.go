@@ -26,7 +26,7 @@ type eventHandler[object client.Object, request comparable] struct {
 	ctx    context.Context // Its end is that of the observations.
 	cancel context.CancelFunc
 	mu     sync.Mutex // Held for each event: there may be several at once.
-	failed chan error // Has the failure that ended it.
+	failed chan error // Has the first failure.
 }
 
 func newEventHandler[object client.Object, request comparable](
@@ -187,9 +187,15 @@ func (e *eventHandler[object, request]) record(
 			err = nil // It will never work.
 		}
 	}
-	if err != nil {
+	if err == nil {
+		return
+	}
+	if !errors.Is(err, wq.NotDurable) { // The queue goes on in memory.
 		e.cancel()
-		e.failed <- err
+	}
+	select {
+	case e.failed <- err:
+	default:
 	}
 }
 

@@ -60,7 +60,8 @@ type SourceOptions[object client.Object] struct {
 //   - An event without a change, such as one of cache.Options.SyncPeriod, does nothing:
 //     use QueueOptions.Resync.
 //
-// If the store fails, the source begins anew with a list of the informer, until that works. Start
+// After a failure the source begins anew with a list of the informer, until that works. While the
+// store has failed, the source goes on in memory, and begins anew when the store works again. Start
 // may be called again when its context has ended.
 type Source[object client.Object, request comparable] struct {
 	name     string
@@ -79,6 +80,7 @@ type run[object client.Object, request comparable] struct {
 	cancel  context.CancelFunc
 	rows    *wq.Source[request]
 	queue   workqueue.TypedRateLimitingInterface[request]
+	flush   func(durability wq.Durability) error
 	list    wq.ListOptions
 	retry   time.Duration         // How long to wait after the next failure.
 	synced  chan struct{}         // Closed when the first list has ended.
@@ -120,6 +122,7 @@ func (s *Source[object, request]) Start(
 	ctx context.Context, queue workqueue.TypedRateLimitingInterface[request]) error {
 	opener, ok := queue.(interface {
 		OpenSource(name string) (*wq.Source[request], error)
+		Flush(durability wq.Durability) error
 	})
 	if !ok {
 		return fmt.Errorf("%v: the controller's queue is a %T, and not one of NewQueue", s, queue)
@@ -140,7 +143,7 @@ func (s *Source[object, request]) Start(
 	if other, ok := running.in[place]; ok && other.Err() == nil {
 		return fmt.Errorf("%v: a source of this name runs already in the queue", s)
 	}
-	r := &run[object, request]{Source: s, rows: rows, queue: queue, list: options,
+	r := &run[object, request]{Source: s, rows: rows, queue: queue, flush: opener.Flush, list: options,
 		synced: make(chan struct{}), ended: make(chan struct{})}
 	r.ctx, r.cancel = context.WithCancel(ctx)
 	running.in[place] = r.ctx
@@ -234,6 +237,27 @@ func (r *run[object, request]) follow() error {
 		return err
 	}
 	defer informer.RemoveEventHandler(registration)
+	err = r.observe(list, informer, registration, events)
+	if errors.Is(err, wq.NotDurable) {
+		r.failure.Store(&err)
+		r.awaitStore()
+	}
+	return err
+}
+
+// awaitStore waits until the store, which has failed, works again: meanwhile the queue goes on in
+// memory, and with it the observations.
+func (r *run[object, request]) awaitStore() {
+	_ = wait.PollUntilContextCancel(r.ctx, time.Second, true,
+		func(context.Context) (done bool, err error) {
+			return !errors.Is(r.flush(wq.Process), wq.NotDurable), nil
+		})
+}
+
+// observe waits for the list and ends it, and then for a failure or the end of the context.
+func (r *run[object, request]) observe(list *wq.SourceList[request], informer cache.Informer,
+	registration toolscache.ResourceEventHandlerRegistration,
+	events *eventHandler[object, request]) error {
 	select {
 	case <-registration.HasSyncedChecker().Done():
 	case err := <-events.failed:

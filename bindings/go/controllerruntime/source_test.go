@@ -3,8 +3,10 @@ package controllerruntime
 import (
 	"context"
 	"fmt"
+	"os/signal"
 	"slices"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -422,6 +424,50 @@ func TestAnObservationThatFailedIsRepeated(t *testing.T) {
 		t.Fatalf("%+v", of)
 	}
 	w.stop(t)
+}
+
+// limitFiles limits the size of files, as on a full disk.
+func limitFiles(t *testing.T, limit syscall.Rlimit) {
+	t.Helper()
+	must(t, syscall.Setrlimit(syscall.RLIMIT_FSIZE, &limit))
+}
+
+func TestASourceGoesOnInMemoryWhileTheStoreHasFailed(t *testing.T) {
+	signal.Ignore(syscall.SIGXFSZ)
+	defer signal.Reset(syscall.SIGXFSZ)
+	var before syscall.Rlimit
+	must(t, syscall.Getrlimit(syscall.RLIMIT_FSIZE, &before))
+	defer limitFiles(t, before)
+	store, err := wq.Open(t.TempDir()+"/store", wq.StoreOptions{CreateIfMissing: true,
+		NoProcessLog: true, RecoveryBackoffMin: time.Hour, RecoveryBackoffMax: time.Hour})
+	must(t, err)
+	t.Cleanup(func() { must(t, store.Close()) })
+	queue, err := wq.OpenQueue(store, "secrets", wq.QueueOptions[string]{})
+	must(t, err)
+	server := newAPIServer()
+	to := handler.TypedEnqueueRequestsFromMapFunc(
+		func(_ context.Context, s *corev1.Secret) []string { return []string{s.Labels["for"]} })
+	w := &secrets{store: store, queue: queue, source: Informer("secrets",
+		newInformer(t, server, &corev1.Secret{}), &corev1.Secret{}, to,
+		SourceOptions[*corev1.Secret]{})}
+	var ctx context.Context
+	ctx, w.cancel = context.WithCancel(context.Background())
+	must(t, w.source.Start(ctx, queue))
+	w.sync(t)
+
+	limitFiles(t, syscall.Rlimit{Cur: 0, Max: before.Max})
+	for n, label := range []string{"first", "second", "third"} {
+		server.Add(secret(n, label))
+		eventually(t, label, func() bool { return queue.Len() == 1 })
+		w.wantWork(t, label)
+		eventually(t, "the failure", func() bool { return w.source.last.failure.Load() != nil })
+	}
+	limitFiles(t, before)
+	must(t, store.Recover())
+	eventually(t, "a list", func() bool { return w.seen(t).Unchanged >= 3 })
+	w.wantWork(t)
+	w.cancel()
+	within(t, "the source ends", w.source.last.ended)
 }
 
 func TestWhatARowCannotHaveCountsAsChanged(t *testing.T) {
