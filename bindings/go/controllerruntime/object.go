@@ -16,11 +16,13 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// maxTombstone is the greatest tombstone that a source takes.
+// maxTombstone is the greatest wq.Observation.Tombstone that a source takes.
 const maxTombstone = 4096
 
 // nameOf returns "namespace/name", or "name" without a namespace.
@@ -65,7 +67,17 @@ func tombstoneOf[object client.Object](o object, keep func(object) any) string {
 // objectFrom returns the object of this kind and name, with what the tombstone has of it.
 func objectFrom[object client.Object](kind object, name, tombstone string) object {
 	o := kind.DeepCopyObject().(object)
-	if err := json.Unmarshal([]byte(tombstone), o); err != nil {
+	var err error
+	if u, ok := any(o).(*unstructured.Unstructured); ok { // It cannot be decoded without a kind.
+		content := map[string]any{}
+		if err = utiljson.Unmarshal([]byte(tombstone), &content); err == nil && content != nil {
+			u.SetUnstructuredContent(content)
+			u.SetGroupVersionKind(kind.GetObjectKind().GroupVersionKind())
+		}
+	} else {
+		err = json.Unmarshal([]byte(tombstone), o)
+	}
+	if err != nil {
 		o = kind.DeepCopyObject().(object)
 	}
 	if parsed, err := toolscache.ParseObjectName(name); err == nil {
@@ -78,11 +90,13 @@ func objectFrom[object client.Object](kind object, name, tombstone string) objec
 // ownFingerprint is the default of SourceOptions.Fingerprint. The host's name is that of the pod,
 // which is another one after each restart.
 var ownFingerprint = sync.OnceValues(func() (string, error) {
-	path, err := os.Executable()
-	if err != nil {
-		return "", err
+	executable, err := os.Open("/proc/self/exe") // Its path may have another file by now.
+	if err != nil {                              // It is not Linux.
+		var path string
+		if path, err = os.Executable(); err == nil {
+			executable, err = os.Open(path)
+		}
 	}
-	executable, err := os.Open(path)
 	if err != nil {
 		return "", err
 	}

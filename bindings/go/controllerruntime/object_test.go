@@ -56,6 +56,9 @@ func TestWhatIsKeptMayBeTheCallersAndOfAnyKind(t *testing.T) {
 	for want, keep := range map[string]func(*unstructured.Unstructured) any{
 		"":  nil,
 		"9": func(u *unstructured.Unstructured) any { return u.Object },
+		"5": func(*unstructured.Unstructured) any { // Without a kind.
+			return map[string]any{"spec": map[string]any{"size": "5"}}
+		},
 	} {
 		got := objectFrom(kind, nameOf(u), tombstoneOf(u, keep))
 		size, _, _ := unstructured.NestedString(got.Object, "spec", "size")
