@@ -19,20 +19,24 @@ import (
 
 // The code that README.md shows.
 
-func readmeMain(mgr ctrl.Manager) error {
+var setupLog = ctrl.Log.WithName("setup")
+
+func readmeMain(mgr ctrl.Manager) {
 	store, err := wq.Open("/var/lib/controller/wq", wq.StoreOptions{
 		CreateIfMissing: true, Metrics: true, Logger: mgr.GetLogger().WithName("wq")})
 	if err != nil {
-		return err
+		setupLog.Error(err, "wq")
+		os.Exit(1)
 	}
 	defer store.Close()
 	if err := mgr.AddReadyzCheck("wq", controllerruntime.Healthz(store)); err != nil {
-		return err
+		setupLog.Error(err, "wq")
+		os.Exit(1)
 	}
 	if err := controllerruntime.RegisterMetrics(store); err != nil {
-		return err
+		setupLog.Error(err, "wq")
+		os.Exit(1)
 	}
-	return nil
 }
 
 func readmeSetup(mgr ctrl.Manager, store *wq.Store, r reconcile.Reconciler) error {
