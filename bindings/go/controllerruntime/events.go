@@ -161,8 +161,9 @@ func (e *eventHandler[object, request]) observeDeleted(name string,
 	})
 }
 
-// record makes an observation of what the handler adds. The caller holds the lock. A failure ends the registration: a new one
-// begins with the objects that the informer has, so nothing is missed.
+// record makes an observation of what the handler adds. The caller holds the lock. A failure ends
+// the registration, but for NotDurable: a new one begins with the objects that the informer has, so
+// nothing is missed.
 func (e *eventHandler[object, request]) record(
 	handle handling[request], observe func(added *recorder[request]) error) {
 	if e.ctx.Err() != nil {

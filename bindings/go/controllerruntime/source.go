@@ -116,8 +116,8 @@ func (s *Source[object, request]) String() string {
 }
 
 // Start opens the source in the queue, and observes the informer until the context ends. It does
-// not wait for the list. An error: the queue has no sources, or not one of this name, or one of this
-// name runs already.
+// not wait for the list. An error: the queue has no sources, or not one of this name, or one of
+// this name runs already.
 func (s *Source[object, request]) Start(
 	ctx context.Context, queue workqueue.TypedRateLimitingInterface[request]) error {
 	opener, ok := queue.(interface {
@@ -321,8 +321,8 @@ func (r *run[object, request]) endList(list *wq.SourceList[request], informer ca
 // behind is of a cluster that was restored from a backup.
 const maxLag = 30 * time.Second
 
-// awaitVersion waits until the informer's store is as new as this version: a first list may be older
-// than what the source has seen, and then the object's event is on its way.
+// awaitVersion waits until the informer's store is as new as this version: a first list may be
+// older than what the source has seen, and then the object's event is on its way.
 func awaitVersion(ctx context.Context, store toolscache.Store, version string) {
 	_, seen, _ := strings.Cut(version, "/")
 	_ = wait.PollUntilContextCancel(ctx, 20*time.Millisecond, true,
