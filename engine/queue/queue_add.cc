@@ -86,13 +86,6 @@ Status Queue::Add(std::string_view key, const AddOptions& options, AddOutcome* o
   return impl_->EndCall(std::move(effects), durability);
 }
 
-QueueState::Added Queue::Impl::AddOne(const HashedKey& key, const AddOptions& add,
-                                      const QueueState::Wanted& wanted, Time now) const {
-  const Debounce& debounce = DebounceOf(add);
-  return debounce.quiet.count() > 0 ? state->AddDebounced(key.bytes, debounce, wanted, now)
-                                    : state->Add(key, wanted, now.wall_us);
-}
-
 // --- In a full queue ---
 
 Status Queue::Impl::AwaitRoom(const std::function<size_t()>& needed, GetterQueue::Deadline deadline,
@@ -121,7 +114,7 @@ Status Queue::Impl::AwaitRoom(const std::function<size_t()>& needed, GetterQueue
 }
 
 GetterQueue::Woken Queue::Impl::WakeAdders() {
-  const bool some = !adders.empty() && state->pending() < options.max_pending;
+  const bool some = state->pending() < options.max_pending;
   return some ? adders.TakeFor(options.max_pending - state->pending()) : GetterQueue::Woken();
 }
 

@@ -83,7 +83,7 @@ bool Queue::Impl::TryTake(uint64_t worker, Taken* taken, Effects* effects) {
   if (taken->status = CheckStopped(); !taken->status.ok()) {
     return true;
   }
-  *effects = FireDueStep();
+  FireDueStep(effects);
   if (const Item* item = NextItem(worker); item != nullptr) {
     *taken->key = item->key();
     if (taken->lane != nullptr) {
@@ -129,7 +129,7 @@ const Item* Queue::Impl::NextItem(uint64_t worker) {
   return item;
 }
 
-void Queue::Impl::EndHandOut(Effects* effects) {
+void Queue::Impl::EndRareHandOut(Effects* effects) {
   if (shutting_down && Empty()) {  // Other Gets wait for this: of other shards, or for a limit.
     effects->woken.Add(getters.TakeAll());
     effects->ready = true;
@@ -191,7 +191,7 @@ Status Queue::Impl::TakeStep(uint64_t worker, size_t limit, std::vector<HeldKey>
   if (Status s = CheckStopped(); !s.ok()) {
     return s;
   }
-  *effects = FireDueStep();
+  FireDueStep(effects);
   const Time now = metrics == nullptr ? Time() : clock->Now();
   *wall_us = now.wall_us;
   size_t taken = 0;

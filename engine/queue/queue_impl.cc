@@ -177,10 +177,7 @@ Status Queue::Impl::RefuseAdd() const {
   return Status::ShuttingDown("queue '" + name + "' is " + (closed ? "closed" : "shutting down"));
 }
 
-Position Queue::Impl::AppendBatch(Position covered_by, Durability awaited) {
-  if (batch.empty()) {
-    return covered_by;
-  }
+Position Queue::Impl::AppendMutations(Durability awaited) {
   const Position position = journal->Append(batch, awaited, state->row_change());
   state->Stamp(position);
   batch.Clear();
@@ -190,8 +187,10 @@ Position Queue::Impl::AppendBatch(Position covered_by, Durability awaited) {
 Queue::Impl::Effects Queue::Impl::EndTransition(Position covered_by, Durability awaited) noexcept {
   Effects effects;
   effects.position = AppendBatch(covered_by, awaited);
-  effects.adds = state->adds() - std::exchange(adds_seen, state->adds());
-  effects.held_adds = state->held_adds() - std::exchange(held_adds_seen, state->held_adds());
+  if (metrics != nullptr) {
+    effects.adds = state->adds() - std::exchange(adds_seen, state->adds());
+    effects.held_adds = state->held_adds() - std::exchange(held_adds_seen, state->held_adds());
+  }
   const uint64_t readied = state->readied() - std::exchange(readied_seen, state->readied());
   effects.ready = readied > 0 || (shutting_down && Empty());
   if ((sharded && readied > 0) || (shutting_down && Empty())) {
@@ -199,7 +198,9 @@ Queue::Impl::Effects Queue::Impl::EndTransition(Position covered_by, Durability 
   } else if (!getters.empty()) {
     effects.woken = getters.TakeFor(state->Open());
   }
-  effects.woken.Add(WakeAdders());
+  if (!adders.empty()) {
+    effects.woken.Add(WakeAdders());
+  }
   effects.drained = shutting_down && Drained();
   ArmTimer(&effects);
   return effects;
@@ -230,22 +231,13 @@ Status Queue::Impl::EndCall(Effects&& effects, Durability durability) {
 
 // --- Delays ---
 
-Queue::Impl::Effects Queue::Impl::FireDueStep() {
-  if (closed) {
-    return {};
-  }
-  const std::optional<int64_t> due_us = state->NextDue();
-  if (!due_us.has_value()) {
-    return {};
-  }
+void Queue::Impl::FireUntilNow(Effects* effects) {
   const Time now = clock->Now();
-  if (*due_us > now.steady_us) {
-    return {};
+  if (*state->NextDue() <= now.steady_us) {
+    state->FireDue(now, kFireLimit, kFireBytes);
+    *effects = EndTransition(0, Durability::kAsync);
+    effects->fired = true;
   }
-  state->FireDue(now, kFireLimit, kFireBytes);
-  Effects effects = EndTransition(0, Durability::kAsync);
-  effects.fired = true;
-  return effects;
 }
 
 int64_t Queue::Impl::FireDue() {
@@ -253,7 +245,7 @@ int64_t Queue::Impl::FireDue() {
     Effects effects;
     {
       const MutexLock lock(mu);
-      effects = FireDueStep();
+      FireDueStep(&effects);
       if (!effects.fired) {
         armed_us = closed ? Timer::kNever : state->NextDue().value_or(Timer::kNever);
         return armed_us;

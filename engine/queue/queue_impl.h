@@ -129,7 +129,10 @@ struct Queue::Impl final : Timer::Target, HistoryRecorder::Source {
   Effects EndTransition(Position covered_by, Durability awaited) noexcept WQ_REQUIRES(mu);
   // Appends the mutations of a transition, if there are any, and returns their position; otherwise
   // `covered_by`.
-  Position AppendBatch(Position covered_by, Durability awaited) WQ_REQUIRES(mu);
+  Position AppendBatch(Position covered_by, Durability awaited) WQ_REQUIRES(mu) {
+    return batch.empty() ? covered_by : AppendMutations(awaited);
+  }
+  Position AppendMutations(Durability awaited) WQ_REQUIRES(mu);
   // Sets effects->arm_us if something is due before the timer fires.
   void ArmTimer(Effects* effects) WQ_REQUIRES(mu) {
     if (const std::optional<int64_t> due_us = state->NextDue();
@@ -203,7 +206,11 @@ struct Queue::Impl final : Timer::Target, HistoryRecorder::Source {
     return DebounceOf(add).quiet.count() > 0 ? clock->Now() : Time{.wall_us = AddedAtUs()};
   }
   QueueState::Added AddOne(const HashedKey& key, const AddOptions& add,
-                           const QueueState::Wanted& wanted, Time now) const WQ_REQUIRES(mu);
+                           const QueueState::Wanted& wanted, Time now) const WQ_REQUIRES(mu) {
+    const Debounce& debounce = DebounceOf(add);
+    return debounce.quiet.count() > 0 ? state->AddDebounced(key.bytes, debounce, wanted, now)
+                                      : state->Add(key, wanted, now.wall_us);
+  }
 
   // How many keys the Add of `key` makes pending at once: 0 or 1.
   size_t PlacesFor(std::string_view key, const AddOptions& add) const WQ_REQUIRES(mu) {
@@ -334,7 +341,12 @@ struct Queue::Impl final : Timer::Target, HistoryRecorder::Source {
   const Item* NextItem(uint64_t worker) WQ_REQUIRES(mu);
   // For a hand-out, whose durability no call waits for: adds to what FireDueStep has left to be
   // done.
-  void EndHandOut(Effects* effects) WQ_REQUIRES(mu);
+  void EndHandOut(Effects* effects) WQ_REQUIRES(mu) {
+    if (shutting_down || state->NeedsTime()) {
+      EndRareHandOut(effects);
+    }
+  }
+  void EndRareHandOut(Effects* effects) WQ_REQUIRES(mu);
   // ShuttingDown if no key will be handed out any more.
   Status CheckEmpty() const WQ_REQUIRES(mu);
   Status CheckStopped() const WQ_REQUIRES(mu);
@@ -344,9 +356,14 @@ struct Queue::Impl final : Timer::Target, HistoryRecorder::Source {
   // --- Delays (queue_impl.cc) ---
 
   // Fires what is due, at most kFireLimit delays. Every Get and every reading calls it first, so a
-  // due key is queued for them before the timer has fired it.
-  Effects FireDueStep() WQ_REQUIRES(mu);
-  int64_t FireDue() override;  // For the timer: fires all that is due.
+  // due key is queued for them before the timer has fired it. REQUIRES: *effects is as made.
+  void FireDueStep(Effects* effects) WQ_REQUIRES(mu) {
+    if (state->NextDue().has_value() && !closed) {
+      FireUntilNow(effects);
+    }
+  }
+  void FireUntilNow(Effects* effects) WQ_REQUIRES(mu);  // REQUIRES: something is due some time.
+  int64_t FireDue() override;                           // For the timer: fires all that is due.
 
   // --- Changes (queue_change.cc) ---
 
@@ -375,7 +392,7 @@ struct Queue::Impl final : Timer::Target, HistoryRecorder::Source {
       Effects effects;
       {
         const MutexLock lock(mu);
-        effects = FireDueStep();
+        FireDueStep(&effects);
         if (!effects.fired) {
           return reading(*state);
         }

@@ -50,7 +50,7 @@ QueueState::Added QueueState::Add(const HashedKey& key, const Wanted& wanted,
   return AddItem(item, wanted, wall_us);
 }
 
-bool QueueState::LeavesAlone(const Item& item, const Wanted& wanted, Added* added) {
+bool QueueState::LeavesKnown(const Item& item, const Wanted& wanted, Added* added) {
   if (wanted.if_absent && !item.idle()) {
     const Position delayed = item.delay != nullptr ? item.delay->position : 0;
     *added = RecordAdd(item.key(), {AddOutcome::kDeduplicated, std::max(item.position, delayed)});
@@ -154,7 +154,7 @@ bool QueueState::Touch(Item* item, Lane lane) {
 }
 
 const Item* QueueState::Get(uint32_t shard, Time now) noexcept {
-  if (paused_ || busy_[shard] || limits_.all()->closed()) {
+  if (paused_ || (sharded_ && busy_[shard]) || limits_.all()->closed()) {
     return nullptr;
   }
   Item* item = orders_[shard]->Pop();
@@ -171,7 +171,9 @@ const Item* QueueState::Get(uint32_t shard, Time now) noexcept {
     --queued_;
     ++processing_;
     Record(HistoryKind::kHandedOut, item->key());
-    busy_[shard] = sharded_ && !WQ_MUTANT(two_of_a_shard);
+    if (sharded_) {
+      busy_[shard] = !WQ_MUTANT(two_of_a_shard);
+    }
     if (stuck_after_us_ > 0) {
       held_.Insert(item, now.steady_us);
     }
@@ -201,7 +203,7 @@ bool QueueState::Done(std::string_view key, Time now) noexcept {
     Enqueue(item, item->lane);
     RewritePending(item, item->lane, old_sequence);
   } else {
-    if (!deleted) {
+    if (!deleted && (item->delay != nullptr || resync_.period.count() > 0)) {
       ResyncLater(item, now);
     }
     Clean(item);
@@ -218,9 +220,9 @@ void QueueState::EndProcessing(Item* item) {
     EndTurn(*item);
   }
   item->deleted = false;
-  busy_[item->shard] = false;
-  if (sharded_ && OrderOf(*item).Len() > 0) {
-    ++readied_;  // The next key of the shard may be handed out now.
+  if (sharded_) {
+    busy_[item->shard] = false;
+    readied_ += OrderOf(*item).Len() > 0 ? 1 : 0;  // The shard's next key may be handed out now.
   }
 }
 

@@ -380,7 +380,10 @@ class QueueState {
     return Holds(item);
   }
   // Whether the Add leaves the item alone; sets *added then.
-  bool LeavesAlone(const Item& item, const Wanted& wanted, Added* added);
+  bool LeavesAlone(const Item& item, const Wanted& wanted, Added* added) {
+    return (wanted.if_absent || item.quarantined()) && LeavesKnown(item, wanted, added);
+  }
+  bool LeavesKnown(const Item& item, const Wanted& wanted, Added* added);
   void EndQuarantine(Item* item);
   void ReleaseItem(Item* item);
   FailureEntry* Failures(Item* item);
@@ -407,11 +410,20 @@ class QueueState {
   LaneOrder& OrderOf(const Item& item) { return *orders_[item.shard]; }
 
   storage::QueueStateRecord StateRecord() const;
-  storage::PendingRecord PendingRecordOf(const Item& item, std::string* causes) const;
-  storage::DelayedRecord DelayedRecordOf(const DelayEntry& entry, std::string* causes) const;
+  // For the records; empty: there are none.
+  std::string PendingCauses(const Item& item) const {
+    return item.caused ? EncodePendingCauses(item) : std::string();
+  }
+  std::string EncodePendingCauses(const Item& item) const;
+  std::string DelayedCauses(const DelayEntry& entry) const;
   // Append mutations to batch_; without effect in a queue that is in memory only.
   void PutState();
-  void PutPending(Item* item);
+  void PutPending(Item* item) {
+    if (batch_ != nullptr) {
+      AppendPending(item);
+    }
+  }
+  void AppendPending(Item* item);
   void ErasePending(const Item& item, Lane lane, uint64_t sequence);
   void RewritePending(Item* item, Lane old_lane, uint64_t old_sequence);
   void PutDelayed(DelayEntry* entry);
@@ -440,7 +452,7 @@ class QueueState {
   HandOutLimits limits_;  // Points into groups_.
   bool by_group_;         // The orders are by group: see HandOutLimits::by_group.
   std::vector<std::unique_ptr<LaneOrder>> orders_;  // By shard: the items that are kQueued.
-  std::vector<bool> busy_;  // By shard: one of its keys is processing. False without shards.
+  std::vector<bool> busy_;  // By shard: one of its keys is processing. Not read without shards.
   DelayHeap delays_;        // The DelayEntry of every item that has one, but for resyncs,
   DelayHeap resyncs_;       // which are here.
   ResyncGate resync_gate_;

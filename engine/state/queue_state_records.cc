@@ -1,12 +1,34 @@
 // The part of QueueState that writes records: the mutations of the transitions, and the image.
 
 #include <string>
+#include <string_view>
 
 #include "base/causes.h"
 #include "engine/state/queue_state.h"
 
 namespace wq {
 namespace {
+
+storage::PendingRecord PendingRecordOf(const Item& item, std::string_view causes) {
+  return {.key = item.key(),
+          .lane = item.lane,
+          .sequence = item.sequence,
+          .added_at_us = item.added_at_us,
+          .group = item.group_name(),
+          .causes = causes};
+}
+
+storage::DelayedRecord DelayedRecordOf(const DelayEntry& entry, std::string_view causes) {
+  return {.key = entry.item->key(),
+          .ready_at_us = entry.ready_at_us,
+          .delay_us = entry.delay_us,
+          .added_at_us = entry.added_at_us,
+          .lane = entry.lane,
+          .group = entry.item->group_name(),
+          .causes = causes,
+          .debounced = entry.debounced,
+          .resync = entry.resync};
+}
 
 // To the column family quarantine or failures.
 void PutFailuresOf(storage::QueueId id, const Item& item, storage::MutationBatch* batch) {
@@ -39,47 +61,26 @@ storage::QueueStateRecord QueueState::StateRecord() const {
           .paused_at_us = paused_at_us_};
 }
 
-// The bytes of the causes are put into *causes.
-storage::PendingRecord QueueState::PendingRecordOf(const Item& item, std::string* causes) const {
-  if (const ItemCauses* const found = causes_.Find(item); found != nullptr) {
-    Causes both = found->held;
-    MergeCauses(found->dirty, &both);
-    *causes = storage::EncodeCauses(both);
-  } else {
-    causes->clear();
-  }
-  return {.key = item.key(),
-          .lane = item.lane,
-          .sequence = item.sequence,
-          .added_at_us = item.added_at_us,
-          .group = item.group_name(),
-          .causes = *causes};
+std::string QueueState::EncodePendingCauses(const Item& item) const {
+  const ItemCauses* const found = causes_.Find(item);
+  Causes both = found->held;
+  MergeCauses(found->dirty, &both);
+  return storage::EncodeCauses(both);
 }
 
-storage::DelayedRecord QueueState::DelayedRecordOf(const DelayEntry& entry,
-                                                   std::string* causes) const {
+std::string QueueState::DelayedCauses(const DelayEntry& entry) const {
   const ItemCauses* const found = causes_.Find(*entry.item);
-  *causes = found == nullptr ? std::string() : storage::EncodeCauses(found->delayed);
-  return {.key = entry.item->key(),
-          .ready_at_us = entry.ready_at_us,
-          .delay_us = entry.delay_us,
-          .added_at_us = entry.added_at_us,
-          .lane = entry.lane,
-          .group = entry.item->group_name(),
-          .causes = *causes,
-          .debounced = entry.debounced,
-          .resync = entry.resync};
+  return found == nullptr ? std::string() : storage::EncodeCauses(found->delayed);
 }
 
 void QueueState::AppendImage(storage::MutationBatch* batch) const {
   storage::PutQueueState(id_, StateRecord(), batch);
-  std::string causes;
-  items_.ForEach([this, batch, &causes](const Item& item) {
+  items_.ForEach([this, batch](const Item& item) {
     if (item.state != KeyState::kClean) {
-      storage::PutPending(id_, PendingRecordOf(item, &causes), batch);
+      storage::PutPending(id_, PendingRecordOf(item, PendingCauses(item)), batch);
     }
     if (item.delay != nullptr) {
-      storage::PutDelayed(id_, DelayedRecordOf(*item.delay, &causes), batch);
+      storage::PutDelayed(id_, DelayedRecordOf(*item.delay, DelayedCauses(*item.delay)), batch);
     }
     if (item.failures != nullptr) {
       PutFailuresOf(id_, item, batch);
@@ -118,13 +119,10 @@ void QueueState::PutState() {
   }
 }
 
-void QueueState::PutPending(Item* item) {
-  if (batch_ != nullptr) {
-    std::string causes;
-    storage::PutPending(id_, PendingRecordOf(*item, &causes), batch_);
-    item->unstamped = true;
-    unstamped_.push_back(item);
-  }
+void QueueState::AppendPending(Item* item) {
+  storage::PutPending(id_, PendingRecordOf(*item, PendingCauses(*item)), batch_);
+  item->unstamped = true;
+  unstamped_.push_back(item);
 }
 
 void QueueState::ErasePending(const Item& item, Lane lane, uint64_t sequence) {
@@ -144,8 +142,7 @@ void QueueState::RewritePending(Item* item, Lane old_lane, uint64_t old_sequence
 
 void QueueState::PutDelayed(DelayEntry* entry) {
   if (batch_ != nullptr) {
-    std::string causes;
-    storage::PutDelayed(id_, DelayedRecordOf(*entry, &causes), batch_);
+    storage::PutDelayed(id_, DelayedRecordOf(*entry, DelayedCauses(*entry)), batch_);
     unstamped_delays_.push_back(entry);
   }
 }

@@ -42,7 +42,7 @@ int64_t QueueState::SpreadResync(std::string_view key, int64_t period_us) const 
 // An item that has a resync keeps its period. It is moved only if that is worth a write.
 void QueueState::ResyncLater(Item* item, Time now) {
   const DelayEntry* const entry = item->delay.get();
-  if (item->quarantined() || (entry == nullptr && resync_.period.count() == 0)) {
+  if (item->quarantined()) {
     return;
   }
   if (entry == nullptr) {
