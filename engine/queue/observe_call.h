@@ -1,6 +1,8 @@
 // Queue::Impl::ObserveCall: an observation, or a deletion, on its way through queue_observe.cc.
 #pragma once
 
+#include <absl/container/inlined_vector.h>
+
 #include <optional>
 #include <string>
 #include <string_view>
@@ -19,6 +21,8 @@ std::string EncodeKeySet(const Observation& observation);
 
 // What is referred to must outlive the call.
 struct Queue::Impl::ObserveCall {
+  using Keys = absl::InlinedVector<std::string_view, 4>;
+
   // `to` may be null.
   ObserveCall(std::string_view of, const Observation& what, const AddOptions& with,
               ObserveResult* to)
@@ -54,10 +58,10 @@ struct Queue::Impl::ObserveCall {
   storage::ObjectRecord row = {};
   std::vector<std::string_view> row_keys = {};
 
-  std::vector<std::string_view> keys = {};  // To be added, each once,
-  size_t own_keys = 0;                      // of which so many are not from the row,
-  std::vector<std::string> groups = {};     // and their groups; empty: they have none.
-  bool waited = false;                      // For room.
+  Keys keys = {};                        // To be added, each once,
+  size_t own_keys = 0;                   // of which so many are not from the row,
+  std::vector<std::string> groups = {};  // and their groups; empty: they have none.
+  bool waited = false;                   // For room.
 };
 
 }  // namespace wq

@@ -297,13 +297,15 @@ struct Queue::Impl final : Timer::Target, HistoryRecorder::Source {
 
   struct ObserveCall;
   Status Observe(ObserveCall* call) WQ_EXCLUDES(mu);
-  Status CheckObserve(const ObserveCall& call, TrackedSource** source) const WQ_REQUIRES(mu);
+  Status FindSource(const ObserveCall& call, TrackedSource** source) const WQ_REQUIRES(mu);
+  Status CheckObserve(const ObserveCall& call) const WQ_REQUIRES(mu);
   // The source of the list; InvalidArgument: the list is over.
   Status FindList(std::string_view source, uint64_t list, TrackedSource** of) const WQ_REQUIRES(mu);
   Status ObserveStep(ObserveCall* call, Time now, Effects* effects,
                      std::optional<storage::SourceId>* row_of) WQ_REQUIRES(mu);
-  Effects ApplyObserved(const ObserveCall& call, TrackedSource* source, bool has_row,
-                        const storage::ObjectRecord& record, Time now) WQ_REQUIRES(mu);
+  Effects ApplyObserved(const ObserveCall& call, TrackedObject object,
+                        const storage::ObjectRecord& record, const ObjectFacts& facts, Time now)
+      WQ_REQUIRES(mu);
   Position AddObserved(const ObserveCall& call, Time now) const WQ_REQUIRES(mu);
   void PrepareKeys(ObserveCall* call) const WQ_EXCLUDES(mu);
   Status ReadRow(storage::SourceId source, ObserveCall* call) const WQ_EXCLUDES(mu);

@@ -25,7 +25,8 @@ constexpr std::string_view kKnownKeys[] = {"", {"\0", 1}};
 constexpr int kMostMissing = 10;
 
 // Appends the keys that are not there yet.
-void AppendNew(std::span<const std::string_view> more, std::vector<std::string_view>* keys) {
+template <typename Keys>
+void AppendNew(std::span<const std::string_view> more, Keys* keys) {
   for (const std::string_view key : more) {
     if (std::find(keys->begin(), keys->end(), key) == keys->end()) {
       keys->push_back(key);
@@ -130,21 +131,18 @@ Status Queue::Impl::Observe(ObserveCall* call) {
   }
 }
 
-// Returns the source. Its object counts as seen, even if the observation is refused.
-Status Queue::Impl::CheckObserve(const ObserveCall& call, TrackedSource** source) const {
+Status Queue::Impl::FindSource(const ObserveCall& call, TrackedSource** source) const {
   if (shutting_down) {
     return RefuseAdd();
   }
   if (call.list != 0) {
-    if (Status s = FindList(call.source, call.list, source); !s.ok()) {
-      return s;
-    }
-  } else if (*source = state->FindSource(call.source); *source == nullptr) {
-    return NoSuch("no source", call.source);
+    return FindList(call.source, call.list, source);
   }
-  if (!call.deleted) {
-    (*source)->See(call.id);
-  }
+  *source = state->FindSource(call.source);
+  return *source == nullptr ? NoSuch("no source", call.source) : Status::Ok();
+}
+
+Status Queue::Impl::CheckObserve(const ObserveCall& call) const {
   if (!call.bad.ok()) {
     return call.bad;
   }
@@ -165,11 +163,20 @@ Status Queue::Impl::ObserveStep(ObserveCall* call, Time now, Effects* effects,
                                 std::optional<storage::SourceId>* row_of) {
   const Observation& seen = call->observation;
   TrackedSource* source = nullptr;
-  if (Status s = CheckObserve(*call, &source); !s.ok()) {
+  if (Status s = FindSource(*call, &source); !s.ok()) {
     return s;
   }
-  const ObjectFacts* const facts = source->Find(call->id);
-  if (call->OnlyUnseen() && !source->Unseen(call->id)) {
+  source->Prefetch(call->id);
+  const Status checked = CheckObserve(*call);
+  ObjectFacts* const facts = source->Find(call->id);
+  const bool was_seen = facts == nullptr || source->Seen(*facts);
+  if (facts != nullptr && !call->deleted) {
+    source->See(facts);  // Even if the observation is refused.
+  }
+  if (!checked.ok()) {
+    return checked;
+  }
+  if (call->OnlyUnseen() && was_seen) {
     *effects = EndTransition(0, Durability::kAsync);
     return {};
   }
@@ -222,31 +229,36 @@ Status Queue::Impl::ObserveStep(ObserveCall* call, Time now, Effects* effects,
   if (keeps_keys && needs_row) {
     record.keys = call->row.keys;
     record.tombstone = seen.tombstone.empty() ? call->row.tombstone : seen.tombstone;
+    *effects = ApplyObserved(*call, {source, call->id, facts}, record, ObjectFacts(record), now);
+  } else {
+    *effects = ApplyObserved(*call, {source, call->id, facts}, record, wanted, now);
   }
-  *effects = ApplyObserved(*call, source, facts != nullptr, record, now);
   return {};
 }
 
 // Adds the keys, and writes or erases the row.
-Queue::Impl::Effects Queue::Impl::ApplyObserved(const ObserveCall& call, TrackedSource* source,
-                                                bool has_row, const storage::ObjectRecord& record,
-                                                Time now) {
+Queue::Impl::Effects Queue::Impl::ApplyObserved(const ObserveCall& call, TrackedObject object,
+                                                const storage::ObjectRecord& record,
+                                                const ObjectFacts& facts, Time now) {
+  const bool has_row = object.facts != nullptr;
   if (WQ_MUTANT(row_before_its_adds)) {
-    state->PutObject(source, call.id, record);
+    state->PutObject(object, record, facts);
+    object.facts = object.source->Find(call.id);
     const Position early = AppendBatch(0, Durability::kProcess);
     static_cast<void>(journal->Wait(early, Durability::kProcess));
   }
   const Position last = AddObserved(call, now);
   if (!call.deleted) {
     if (!(call.observation.filtered && WQ_MUTANT(filtered_is_not_recorded))) {
-      state->PutObject(source, call.id, record);
+      state->PutObject(object, record, facts);
     }
   } else if (has_row) {
-    state->EraseObject(source, call.id, call.observation.object);
-    ++source->deleted;
+    state->EraseObject(object.source, call.id, call.observation.object);
+    ++object.source->deleted;
   }
   Effects effects = EndTransition(last, call.options.durability.value_or(options.durability));
-  source->position = std::max(source->position, effects.position);
+  Position& covering = object.source->position;
+  covering = std::max(covering, effects.position);
   call.result->changed = !call.deleted || has_row || !call.keys.empty();
   return effects;
 }

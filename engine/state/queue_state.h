@@ -161,9 +161,9 @@ class QueueState {
   void EraseSource(storage::SourceId id) noexcept;
   // REQUIRES: there is this source.
   void BeginList(std::string_view name, uint64_t fingerprint, uint64_t scope) noexcept;
-  // The object has this row from now on, and was seen now.
-  void PutObject(TrackedSource* source, const ObjectId& id,
-                 const storage::ObjectRecord& record) noexcept;
+  // The object has this row, with these facts, from now on, and was seen now.
+  void PutObject(const TrackedObject& object, const storage::ObjectRecord& record,
+                 const ObjectFacts& facts) noexcept;
   void EraseObject(TrackedSource* source, const ObjectId& id, std::string_view object) noexcept;
 
   // From now on these limits count, of the queue and of each group. O(groups), and O(keys) if the

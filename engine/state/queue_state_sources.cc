@@ -65,10 +65,10 @@ void QueueState::PutSource(std::string_view name, const TrackedSource& source) {
   }
 }
 
-void QueueState::PutObject(TrackedSource* source, const ObjectId& id,
-                           const storage::ObjectRecord& record) noexcept {
-  source->Put(id, ObjectFacts(record));
-  ++source->changed;
+void QueueState::PutObject(const TrackedObject& object, const storage::ObjectRecord& record,
+                           const ObjectFacts& facts) noexcept {
+  object.source->Put(object.id, object.facts, facts);
+  ++object.source->changed;
   if (batch_ != nullptr) {
     storage::PutObject(id_, record, batch_);
   }

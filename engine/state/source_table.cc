@@ -51,32 +51,19 @@ bool ObjectFacts::IsOf(const TrackedSource& source) const {
   return HasVersion() && static_cast<uint16_t>(version) == Tag(source.fingerprint, source.scope);
 }
 
-const ObjectFacts* TrackedSource::Find(const ObjectId& object) const {
-  const Part& part = parts_[object.high % parts_.size()];
+ObjectFacts* TrackedSource::Find(const ObjectId& object) {
+  Part& part = PartOf(object);
   const auto it = part.find(object);
   return it == part.end() ? nullptr : &it->second;
 }
 
-bool TrackedSource::Unseen(const ObjectId& object) const {
-  const ObjectFacts* const facts = Find(object);
-  return facts != nullptr && !Seen(*facts);
-}
-
-void TrackedSource::Put(const ObjectId& object, const ObjectFacts& facts) {
-  const auto [it, is_new] = PartOf(object).try_emplace(object, facts);
-  objects_ += is_new ? 1 : 0;
-  seen_ += !is_new && Seen(it->second) ? 0 : 1;
-  it->second.version = facts.version;
-  it->second.keys = facts.keys;
-  it->second.list = list_;
-}
-
-void TrackedSource::See(const ObjectId& object) {
-  Part& part = PartOf(object);
-  const auto it = part.find(object);
-  if (it == part.end()) return;
-  seen_ += Seen(it->second) ? 0 : 1;
-  it->second.list = list_;
+void TrackedSource::Put(const ObjectId& object, ObjectFacts* before, const ObjectFacts& facts) {
+  ObjectFacts* const now =
+      before != nullptr ? before : &PartOf(object).try_emplace(object, facts).first->second;
+  objects_ += before == nullptr ? 1 : 0;
+  See(now);
+  now->version = facts.version;
+  now->keys = facts.keys;
 }
 
 void TrackedSource::Restore(const ObjectId& object, const ObjectFacts& facts) {

@@ -64,10 +64,16 @@ class TrackedSource {
     return {.id = id, .name = name, .fingerprint = fingerprint, .scope = scope};
   }
 
-  const ObjectFacts* Find(const ObjectId& object) const;
-  // Puts what is known of the object, which was seen now.
-  void Put(const ObjectId& object, const ObjectFacts& facts);
-  void See(const ObjectId& object);  // Has no effect if it is not there.
+  // Begins to load what Find reads into the cache.
+  void Prefetch(const ObjectId& object) const { PartOf(object).prefetch(object); }
+  // nullptr: it is not there. Valid until the next Put or Erase.
+  ObjectFacts* Find(const ObjectId& object);
+  void See(ObjectFacts* facts) {  // Of an object that is there.
+    seen_ += Seen(*facts) ? 0 : 1;
+    facts->list = list_;
+  }
+  // Puts what is before of the object, which was seen now. `before`: what Find returns.
+  void Put(const ObjectId& object, ObjectFacts* before, const ObjectFacts& facts);
   void Erase(const ObjectId& object);
   // During recovery: it is put as not seen.
   void Restore(const ObjectId& object, const ObjectFacts& facts);
@@ -75,7 +81,10 @@ class TrackedSource {
   // From now on no object counts as seen.
   void BeginList();
   bool Seen(const ObjectFacts& facts) const { return facts.list == list_; }
-  bool Unseen(const ObjectId& object) const;  // It is there, and was not seen.
+  bool Unseen(const ObjectId& object) {  // It is there, and was not seen.
+    const ObjectFacts* const facts = Find(object);
+    return facts != nullptr && !Seen(*facts);
+  }
   size_t objects() const { return objects_; }
   size_t unseen() const { return objects_ - seen_; }
 
@@ -98,11 +107,19 @@ class TrackedSource {
   static_assert(sizeof(Part::value_type) == 28);
 
   Part& PartOf(const ObjectId& object) { return parts_[object.high % parts_.size()]; }
+  const Part& PartOf(const ObjectId& object) const { return parts_[object.high % parts_.size()]; }
 
   std::array<Part, 256> parts_;
   size_t objects_ = 0;
   size_t seen_ = 0;    // Since BeginList.
   uint16_t list_ = 1;  // Never 0. The number of the list, or of the time before the first.
+};
+
+// An object as it was found. Valid as long as `facts` is.
+struct TrackedObject {
+  TrackedSource* source = nullptr;
+  const ObjectId& id;
+  ObjectFacts* facts = nullptr;  // nullptr: it is not there.
 };
 
 // By name. A removed source is none.
