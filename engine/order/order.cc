@@ -104,13 +104,15 @@ void LaneOrder::Insert(Item* item, bool front) {
 }
 
 void LaneOrder::Push(Item* item) {
-  if (const auto open = lanes_[kOpen].find(item->lane); !by_group_ && open != lanes_[kOpen].end()) {
-    open->second.list_.PushBack(item);  // The most frequent case: the lane stays open.
-    ++len_;
-    ++open_;
-  } else {
-    Insert(item, /*front=*/false);
+  if (Lanes& open = lanes_[kOpen]; !by_group_) {
+    if (const auto lane = open.find(item->lane); lane != open.end()) {
+      lane->second.list_.PushBack(item);  // The most frequent case: the lane stays open.
+      ++len_;
+      ++open_;
+      return;
+    }
   }
+  Insert(item, /*front=*/false);
 }
 
 void LaneOrder::PutBack(Item* item) { Insert(item, !WQ_MUTANT(put_back_at_the_end)); }

@@ -231,9 +231,9 @@ Status Queue::Impl::EndCall(Effects&& effects, Durability durability) {
 
 // --- Delays ---
 
-void Queue::Impl::FireUntilNow(Effects* effects) {
+void Queue::Impl::FireIfDue(int64_t due_us, Effects* effects) {
   const Time now = clock->Now();
-  if (*state->NextDue() <= now.steady_us) {
+  if (due_us <= now.steady_us) {
     state->FireDue(now, kFireLimit, kFireBytes);
     *effects = EndTransition(0, Durability::kAsync);
     effects->fired = true;

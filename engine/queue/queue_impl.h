@@ -360,12 +360,12 @@ struct Queue::Impl final : Timer::Target, HistoryRecorder::Source {
   // Fires what is due, at most kFireLimit delays. Every Get and every reading calls it first, so a
   // due key is queued for them before the timer has fired it. REQUIRES: *effects is as made.
   void FireDueStep(Effects* effects) WQ_REQUIRES(mu) {
-    if (state->NextDue().has_value() && !closed) {
-      FireUntilNow(effects);
+    if (const std::optional<int64_t> due_us = state->NextDue(); due_us.has_value() && !closed) {
+      FireIfDue(*due_us, effects);
     }
   }
-  void FireUntilNow(Effects* effects) WQ_REQUIRES(mu);  // REQUIRES: something is due some time.
-  int64_t FireDue() override;                           // For the timer: fires all that is due.
+  void FireIfDue(int64_t due_us, Effects* effects) WQ_REQUIRES(mu);
+  int64_t FireDue() override;  // For the timer: fires all that is due.
 
   // --- Changes (queue_change.cc) ---
 
@@ -461,7 +461,7 @@ struct Queue::Impl final : Timer::Target, HistoryRecorder::Source {
   // own_state; after FreeKeys an empty one that all closed queues share and only read. A transition
   // checks for `closed` before.
   QueueState* state WQ_GUARDED_BY(mu);
-  // state.readied(), adds() and held_adds() at the last EndTransition.
+  // Of the last EndTransition: state.readied(), and if there are metrics adds() and held_adds().
   uint64_t readied_seen WQ_GUARDED_BY(mu) = 0;
   uint64_t adds_seen WQ_GUARDED_BY(mu) = 0;
   uint64_t held_adds_seen WQ_GUARDED_BY(mu) = 0;

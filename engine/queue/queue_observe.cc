@@ -169,14 +169,14 @@ Status Queue::Impl::ObserveStep(ObserveCall* call, Time now, Effects* effects,
   source->Prefetch(call->id);
   const Status checked = CheckObserve(*call);
   ObjectFacts* const facts = source->Find(call->id);
-  const bool was_seen = facts == nullptr || source->Seen(*facts);
+  const bool unseen = facts != nullptr && !source->Seen(*facts);
   if (facts != nullptr && !call->deleted) {
     source->See(facts);  // Even if the observation is refused.
   }
   if (!checked.ok()) {
     return checked;
   }
-  if (call->OnlyUnseen() && was_seen) {
+  if (call->OnlyUnseen() && !unseen) {
     *effects = EndTransition(0, Durability::kAsync);
     return {};
   }
@@ -229,10 +229,9 @@ Status Queue::Impl::ObserveStep(ObserveCall* call, Time now, Effects* effects,
   if (keeps_keys && needs_row) {
     record.keys = call->row.keys;
     record.tombstone = seen.tombstone.empty() ? call->row.tombstone : seen.tombstone;
-    *effects = ApplyObserved(*call, {source, call->id, facts}, record, ObjectFacts(record), now);
-  } else {
-    *effects = ApplyObserved(*call, {source, call->id, facts}, record, wanted, now);
   }
+  const ObjectFacts put = keeps_keys && needs_row ? ObjectFacts(record) : wanted;
+  *effects = ApplyObserved(*call, {source, call->id, facts}, record, put, now);
   return {};
 }
 
@@ -257,8 +256,7 @@ Queue::Impl::Effects Queue::Impl::ApplyObserved(const ObserveCall& call, Tracked
     ++object.source->deleted;
   }
   Effects effects = EndTransition(last, call.options.durability.value_or(options.durability));
-  Position& covering = object.source->position;
-  covering = std::max(covering, effects.position);
+  object.source->position = std::max(object.source->position, effects.position);
   call.result->changed = !call.deleted || has_row || !call.keys.empty();
   return effects;
 }

@@ -50,7 +50,7 @@ QueueState::Added QueueState::Add(const HashedKey& key, const Wanted& wanted,
   return AddItem(item, wanted, wall_us);
 }
 
-bool QueueState::LeavesKnown(const Item& item, const Wanted& wanted, Added* added) {
+bool QueueState::LeavesAloneRarely(const Item& item, const Wanted& wanted, Added* added) {
   if (wanted.if_absent && !item.idle()) {
     const Position delayed = item.delay != nullptr ? item.delay->position : 0;
     *added = RecordAdd(item.key(), {AddOutcome::kDeduplicated, std::max(item.position, delayed)});

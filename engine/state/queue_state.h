@@ -381,9 +381,9 @@ class QueueState {
   }
   // Whether the Add leaves the item alone; sets *added then.
   bool LeavesAlone(const Item& item, const Wanted& wanted, Added* added) {
-    return (wanted.if_absent || item.quarantined()) && LeavesKnown(item, wanted, added);
+    return (wanted.if_absent || item.quarantined()) && LeavesAloneRarely(item, wanted, added);
   }
-  bool LeavesKnown(const Item& item, const Wanted& wanted, Added* added);
+  bool LeavesAloneRarely(const Item& item, const Wanted& wanted, Added* added);
   void EndQuarantine(Item* item);
   void ReleaseItem(Item* item);
   FailureEntry* Failures(Item* item);

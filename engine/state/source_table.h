@@ -72,7 +72,7 @@ class TrackedSource {
     seen_ += Seen(*facts) ? 0 : 1;
     facts->list = list_;
   }
-  // Puts what is before of the object, which was seen now. `before`: what Find returns.
+  // Puts what is known of the object, which was seen now. `before`: what Find returns for it.
   void Put(const ObjectId& object, ObjectFacts* before, const ObjectFacts& facts);
   void Erase(const ObjectId& object);
   // During recovery: it is put as not seen.
@@ -117,9 +117,9 @@ class TrackedSource {
 
 // An object as it was found. Valid as long as `facts` is.
 struct TrackedObject {
-  TrackedSource* source = nullptr;
+  TrackedSource* source;
   const ObjectId& id;
-  ObjectFacts* facts = nullptr;  // nullptr: it is not there.
+  ObjectFacts* facts;  // nullptr: it is not there.
 };
 
 // By name. A removed source is none.
