@@ -39,7 +39,12 @@ func readmeMain(mgr ctrl.Manager) {
 	}
 }
 
-func readmeSetup(mgr ctrl.Manager, store *wq.Store, r reconcile.Reconciler) error {
+type readmeReconciler struct {
+	reconcile.Reconciler
+	Store *wq.Store
+}
+
+func (r *readmeReconciler) SetupWithManager(mgr ctrl.Manager) error {
 	own := controllerruntime.Kind("configmaps", mgr.GetCache(), &corev1.ConfigMap{},
 		&handler.TypedEnqueueRequestForObject[*corev1.ConfigMap]{},
 		controllerruntime.SourceOptions[*corev1.ConfigMap]{
@@ -52,7 +57,7 @@ func readmeSetup(mgr ctrl.Manager, store *wq.Store, r reconcile.Reconciler) erro
 	return ctrl.NewControllerManagedBy(mgr).Named("configmaps").
 		WatchesRawSource(own).WatchesRawSource(owned).
 		WithOptions(controller.Options{
-			NewQueue: controllerruntime.NewQueue(store, wq.QueueOptions[reconcile.Request]{
+			NewQueue: controllerruntime.NewQueue(r.Store, wq.QueueOptions[reconcile.Request]{
 				Resync: wq.Resync{Period: 10 * time.Hour, Jitter: 0.1}})}).
 		Complete(r)
 }
@@ -64,7 +69,7 @@ func readmeElection(config *rest.Config, store *wq.Store, replica string) (ctrl.
 	return mgr, err
 }
 
-var _ = []any{readmeMain, readmeSetup, readmeElection}
+var _ = []any{readmeMain, (*readmeReconciler).SetupWithManager, readmeElection}
 
 func TestTheReadmeShowsCodeThatCompiles(t *testing.T) {
 	code, err := os.ReadFile("example_test.go")

@@ -87,8 +87,7 @@ func objectFrom[object client.Object](kind object, name, tombstone string) objec
 	return o
 }
 
-// ownFingerprint is the default of SourceOptions.Fingerprint. The host's name is that of the pod,
-// which is another one after each restart.
+// ownFingerprint is the default of SourceOptions.Fingerprint.
 var ownFingerprint = sync.OnceValues(func() (string, error) {
 	executable, err := os.Open("/proc/self/exe") // Its path may have another file by now.
 	if err != nil {                              // It is not Linux.
@@ -109,11 +108,34 @@ var ownFingerprint = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	environment := slices.DeleteFunc(os.Environ(), func(variable string) bool {
-		_, value, _ := strings.Cut(variable, "=")
-		return value == host && host != ""
-	})
-	slices.Sort(environment)
-	fmt.Fprintf(hash, "%q %q", os.Args[1:], environment)
+	fmt.Fprintf(hash, "%q %q", os.Args[1:], configuration(os.Environ(), host))
 	return hex.EncodeToString(hash.Sum(nil)), nil
 })
+
+// ofStart are variables of how a process was started, which are others each time: by a shell, by
+// systemd.
+var ofStart = []string{
+	"_", "OLDPWD", "PWD", "SHLVL", "INVOCATION_ID", "JOURNAL_STREAM", "SYSTEMD_EXEC_PID"}
+
+// configuration returns, sorted, the variables that may be options of the controller: without
+// ofStart, without those with the name of the host, which is the pod and another one after each
+// restart, and without those of the namespace's services, which come and go with others' work.
+func configuration(environment []string, host string) []string {
+	var services []string
+	for _, variable := range environment {
+		name, _, _ := strings.Cut(variable, "=")
+		if service, isHost := strings.CutSuffix(name, "_SERVICE_HOST"); isHost {
+			services = append(services, service)
+		}
+	}
+	options := slices.DeleteFunc(slices.Clone(environment), func(variable string) bool {
+		name, value, _ := strings.Cut(variable, "=")
+		return (value == host && host != "") || slices.Contains(ofStart, name) ||
+			slices.ContainsFunc(services, func(service string) bool {
+				return name == service+"_PORT" || strings.HasPrefix(name, service+"_PORT_") ||
+					strings.HasPrefix(name, service+"_SERVICE_")
+			})
+	})
+	slices.Sort(options)
+	return options
+}

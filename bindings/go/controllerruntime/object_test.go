@@ -1,6 +1,7 @@
 package controllerruntime
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -8,6 +9,22 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
+
+func TestTheFingerprintHasTheVariablesThatMayBeOptions(t *testing.T) {
+	options := []string{"RELATED_IMAGE=web:2", "WEB_PORT=80", "WEB_SERVICE=a", "WQ_SERVICE_HOSTS=b"}
+	others := []string{
+		"_=/manager", "OLDPWD=/", "PWD=/root", "SHLVL=2", "INVOCATION_ID=7", "JOURNAL_STREAM=8:9",
+		"SYSTEMD_EXEC_PID=9", "HOSTNAME=pod-1", "POD_NAME=pod-1", "DB_SERVICE_HOST=10.0.0.1",
+		"DB_SERVICE_PORT=5432", "DB_SERVICE_PORT_SQL=5432", "DB_PORT=tcp://10.0.0.1:5432",
+		"DB_PORT_5432_TCP_ADDR=10.0.0.1"}
+	got := configuration(slices.Concat(others, options), "pod-1")
+	if !slices.Equal(got, options) {
+		t.Errorf("%q, want %q", got, options)
+	}
+	if got := configuration([]string{"EMPTY="}, ""); len(got) != 1 {
+		t.Errorf("without the host's name: %q", got)
+	}
+}
 
 func TestWhatIsKeptOfAnObjectHasItsMetadataAndFits(t *testing.T) {
 	long := strings.Repeat("x", maxTombstone)

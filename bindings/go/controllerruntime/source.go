@@ -35,8 +35,9 @@ type SourceOptions[object client.Object] struct {
 	// are not listed any more are not taken for deleted.
 	Scope string
 	// Fingerprint is what the controller's code is; a new one asks for a full pass. "": a hash of
-	// the executable, its arguments and its environment, without variables that are the host's name.
-	// docs/sources.md says which controller needs another one, such as a random one.
+	// the executable, its arguments and its environment, without the variables that a shell, systemd
+	// or the namespace's services set, and without those that are the host's name. docs/sources.md
+	// says which controller needs another one, such as a random one.
 	Fingerprint string
 	// Keep returns what the handler must know of an object that was deleted while the controller was
 	// down, encoded as JSON; at most 4096 bytes, otherwise as if Keep were nil. The handler's Delete
