@@ -88,7 +88,10 @@ struct Server::Impl {
         control(HttpOptions(false, NoSuchMethod)),
         tcp(HttpOptions(!Protected(), NoSuchMethod)),
         web(WebOptions()),
-        overview({.access = &access, .hub = &hub, .clock = Clock::System()}) {
+        overview({.access = &access,
+                  .hub = &hub,
+                  .clock = Clock::System(),
+                  .has_series = options.page}) {
     if (options.page) {
       MakePage();
     }

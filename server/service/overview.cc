@@ -43,7 +43,6 @@ void AddPoint(const Point& point, v1::GetSeriesResponse* response) {
 }  // namespace
 
 void Overview::Measure() {
-  measures_ = true;
   const Store& store = options_.access->store();
   const Time now = options_.clock->Now();
   Series::Samples samples;
@@ -68,7 +67,7 @@ void Overview::Measure() {
 
 Status Overview::ReadSeries(const v1::GetSeriesRequest& request,
                             v1::GetSeriesResponse* response) const {
-  if (!measures_) {
+  if (!options_.has_series) {
     return Status::NotSupported("this server serves no page, and keeps no series");
   }
   const Store& store = options_.access->store();

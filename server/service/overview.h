@@ -6,7 +6,6 @@
 // Threading: thread-safe. Lifetime: borrows what it is made of.
 #pragma once
 
-#include <atomic>
 #include <string>
 
 #include "server/api/store_access.h"
@@ -25,11 +24,11 @@ class Overview {
     const StoreAccess* access = nullptr;
     const WorkHub* hub = nullptr;
     const Clock* clock = nullptr;
+    bool has_series = false;  // Measure is called every Series::kStepUs.
   };
   explicit Overview(const Options& options) : options_(options) {}
 
-  // Adds a point to the series of each queue. To be called every Series::kStepUs; if it never is,
-  // there are no series.
+  // Adds a point to the series of each queue.
   void Measure();
 
   // All queues if `queue` is empty; otherwise that one, or none if there is no such queue.
@@ -39,7 +38,6 @@ class Overview {
 
  private:
   const Options options_;
-  std::atomic<bool> measures_{false};
   Series series_;
   Rates rates_;
 };
