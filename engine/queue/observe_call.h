@@ -37,6 +37,8 @@ struct Queue::Impl::ObserveCall {
   }
   // Of a list, a deletion does nothing if the object was seen since the list began.
   bool OnlyUnseen() const { return deleted && list != 0; }
+  // The object's row, if nothing of the present one is kept.
+  storage::ObjectRecord RecordOf(const TrackedObject& seen) const;
 
   ObserveResult unwanted;
   const std::string_view source;

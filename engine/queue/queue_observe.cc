@@ -46,6 +46,19 @@ std::string EncodeKeySet(const Observation& observation) {
   return storage::EncodeKeys(keys, observation.object);
 }
 
+storage::ObjectRecord Queue::Impl::ObserveCall::RecordOf(const TrackedObject& seen) const {
+  const TrackedSource& of = *seen.source;
+  // No Adds of such an object were made for this fingerprint.
+  const bool unversioned = observation.filtered && (seen.facts == nullptr || !seen.facts->IsOf(of));
+  return {.source = of.id,
+          .object = observation.object,
+          .version = unversioned ? std::string_view() : observation.version,
+          .fingerprint = of.fingerprint,
+          .scope = of.scope,
+          .keys = encoded,
+          .tombstone = observation.tombstone};
+}
+
 // Sets the keys to be added. Calls the user's function, for their groups.
 void Queue::Impl::PrepareKeys(ObserveCall* call) const {
   const Observation& seen = call->observation;
@@ -157,39 +170,36 @@ Status Queue::Impl::CheckObserve(const ObserveCall& call) const {
   return {};
 }
 
+// The object counts as seen, even if the observation is refused.
+Status Queue::Impl::FindObserved(const ObserveCall& call, TrackedObject* object) const {
+  if (Status s = FindSource(call, &object->source); !s.ok()) {
+    return s;
+  }
+  object->source->Prefetch(call.id);
+  Status checked = CheckObserve(call);
+  object->facts = object->source->Find(call.id);
+  if (object->facts != nullptr && !call.deleted) {
+    object->source->See(object->facts);
+  }
+  return checked;
+}
+
 // Makes the observation. *row_of: it takes the object's row of this source, and nothing was done.
 // Full: there is no room now, and nothing was done.
 Status Queue::Impl::ObserveStep(ObserveCall* call, Time now, Effects* effects,
                                 std::optional<storage::SourceId>* row_of) {
   const Observation& seen = call->observation;
-  TrackedSource* source = nullptr;
-  if (Status s = FindSource(*call, &source); !s.ok()) {
+  TrackedObject object{nullptr, call->id, nullptr};
+  if (Status s = FindObserved(*call, &object); !s.ok()) {
     return s;
   }
-  source->Prefetch(call->id);
-  const Status checked = CheckObserve(*call);
-  ObjectFacts* const facts = source->Find(call->id);
-  const bool unseen = facts != nullptr && !source->Seen(*facts);
-  if (facts != nullptr && !call->deleted) {
-    source->See(facts);  // Even if the observation is refused.
-  }
-  if (!checked.ok()) {
-    return checked;
-  }
-  if (call->OnlyUnseen() && !unseen) {
+  TrackedSource* const source = object.source;
+  const ObjectFacts* const facts = object.facts;
+  if (call->OnlyUnseen() && (facts == nullptr || source->Seen(*facts))) {
     *effects = EndTransition(0, Durability::kAsync);
     return {};
   }
-  storage::ObjectRecord record{.source = source->id,
-                               .object = seen.object,
-                               .version = seen.version,
-                               .fingerprint = source->fingerprint,
-                               .scope = source->scope,
-                               .keys = call->encoded,
-                               .tombstone = seen.tombstone};
-  if (seen.filtered && (facts == nullptr || !facts->IsOf(*source))) {
-    record.version = {};  // No Adds of this object were made for this fingerprint.
-  }
+  storage::ObjectRecord record = call->RecordOf(object);
   const bool keeps_keys = seen.filtered && seen.keys.empty() && !call->deleted && facts != nullptr;
   bool needs_row = false;
   if (keeps_keys) {
@@ -231,7 +241,7 @@ Status Queue::Impl::ObserveStep(ObserveCall* call, Time now, Effects* effects,
     record.tombstone = seen.tombstone.empty() ? call->row.tombstone : seen.tombstone;
   }
   const ObjectFacts put = keeps_keys && needs_row ? ObjectFacts(record) : wanted;
-  *effects = ApplyObserved(*call, {source, call->id, facts}, record, put, now);
+  *effects = ApplyObserved(*call, object, record, put, now);
   return {};
 }
 

@@ -7,6 +7,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/mutex.h"
 #include "tests/server/browse_fixture.h"
 #include "tests/support/wait.h"
 
@@ -149,9 +150,12 @@ TEST_F(ChangeMatchingTest, MovesManyKeysToALane) {
 }
 
 TEST_F(ChangeMatchingTest, IsLogged) {
+  Mutex mu;
   std::vector<std::string> lines;
-  Connect({.control_socket = true,
-           .log_change = [&lines](const std::string& line) { lines.push_back(line); }});
+  Connect({.control_socket = true, .log_change = [&](const std::string& line) {
+             const MutexLock lock(mu);
+             lines.push_back(line);
+           }});
   Add("a\xff/1");
   Add("b");
   Request request = Of(Request::REMOVE, "a\xff");
@@ -159,6 +163,7 @@ TEST_F(ChangeMatchingTest, IsLogged) {
   Change(request);
   request.set_dry_run(false);
   Change(request);
+  const MutexLock lock(mu);
   ASSERT_EQ(lines.size(), 1U);  // Not the dry run.
   EXPECT_TRUE(lines[0].starts_with("Admin.ChangeMatching of unix")) << lines[0];
   EXPECT_TRUE(lines[0].ends_with(R"(queue: "pods" filter { prefix: "a\377" } kind: REMOVE: Ok)"))
