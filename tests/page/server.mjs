@@ -9,7 +9,8 @@ export const base64url = (key) => Buffer.from(key).toString("base64url");
 
 // Lines of `wqctl dump`. Of a key: { key, state, lane, group, failures, error, ageS, dueS }.
 export function dumpOf(queues) {
-  const at = (seconds) => new Date(Date.now() + seconds * 1000).toISOString().replace("Z", "000Z");
+  const now = Date.now();  // One: a delay must not end later than it may.
+  const at = (seconds) => new Date(now + seconds * 1000).toISOString().replace("Z", "000Z");
   const lines = [];
   for (const [queue, keys] of Object.entries(queues)) {
     lines.push({ record: "queue", queue, created_at: at(-86400),
