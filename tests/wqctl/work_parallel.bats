@@ -96,13 +96,18 @@ END
   [ "$(id -u)" = 0 ] || skip "only root can take another identity"
   wqctl init
   seq 40 | wqctl add -q q -
+  mkfifo gate
   # The limit counts all processes and threads of the user: this one has no others.
   local user=$((1000000 + $$))
   chown -R $user "$DIR"
-  run -0 --separate-stderr timeout 60 setpriv --reuid $user --regid $user --clear-groups \
-    prlimit --nproc=50 "$WQCTL" work -q q -j 20 --max-requeues 0 -- true
-  contains "$stderr" "running fewer commands at once"
-  contains "$stderr" "succeeded 40, failed attempts 0, quarantined 0, remaining 0"
+  # No command ends before the gate has a writer.
+  setpriv --reuid $user --regid $user --clear-groups prlimit --nproc=50 \
+    "$WQCTL" work -q q -j 20 --max-requeues 0 -- sh -c ': <gate' _ 2>work.err 3>&- &
+  PID=$! STARTED="${STARTED:-} $!"
+  until_ok log_has work "running fewer commands at once"
+  exec 9<>gate
+  wait "$PID"
+  contains "$(cat work.err)" "succeeded 40, failed attempts 0, quarantined 0, remaining 0"
 }
 
 @test "an environment without room for any key: exit 1; without room for one: its failure" {
