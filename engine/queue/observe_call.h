@@ -4,6 +4,7 @@
 #include <absl/container/inlined_vector.h>
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,8 +22,6 @@ std::string EncodeKeySet(const Observation& observation);
 
 // What is referred to must outlive the call.
 struct Queue::Impl::ObserveCall {
-  using Keys = absl::InlinedVector<std::string_view, 4>;
-
   // `to` may be null.
   ObserveCall(std::string_view of, const Observation& what, const AddOptions& with,
               ObserveResult* to)
@@ -37,6 +36,7 @@ struct Queue::Impl::ObserveCall {
   }
   // Of a list, a deletion does nothing if the object was seen since the list began.
   bool OnlyUnseen() const { return deleted && list != 0; }
+  void AppendKeys(std::span<const std::string_view> more);  // To `keys`, those that are not there.
   // The object's row, if nothing of the present one is kept.
   storage::ObjectRecord RecordOf(const TrackedObject& seen) const;
 
@@ -60,10 +60,10 @@ struct Queue::Impl::ObserveCall {
   storage::ObjectRecord row = {};
   std::vector<std::string_view> row_keys = {};
 
-  Keys keys = {};                        // To be added, each once,
-  size_t own_keys = 0;                   // of which so many are not from the row,
-  std::vector<std::string> groups = {};  // and their groups; empty: they have none.
-  bool waited = false;                   // For room.
+  absl::InlinedVector<std::string_view, 4> keys = {};  // To be added, each once,
+  size_t own_keys = 0;                                 // of which so many are not from the row,
+  std::vector<std::string> groups = {};                // and their groups; empty: they have none.
+  bool waited = false;                                 // For room.
 };
 
 }  // namespace wq

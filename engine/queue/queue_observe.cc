@@ -24,16 +24,6 @@ constexpr std::string_view kKnownKeys[] = {"", {"\0", 1}};
 // the object counts as one without keys.
 constexpr int kMostMissing = 10;
 
-// Appends the keys that are not there yet.
-template <typename Keys>
-void AppendNew(std::span<const std::string_view> more, Keys* keys) {
-  for (const std::string_view key : more) {
-    if (std::find(keys->begin(), keys->end(), key) == keys->end()) {
-      keys->push_back(key);
-    }
-  }
-}
-
 }  // namespace
 
 std::string EncodeKeySet(const Observation& observation) {
@@ -44,6 +34,14 @@ std::string EncodeKeySet(const Observation& observation) {
   std::sort(keys.begin(), keys.end());
   keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
   return storage::EncodeKeys(keys, observation.object);
+}
+
+void Queue::Impl::ObserveCall::AppendKeys(std::span<const std::string_view> more) {
+  for (const std::string_view key : more) {
+    if (std::find(keys.begin(), keys.end(), key) == keys.end()) {
+      keys.push_back(key);
+    }
+  }
 }
 
 storage::ObjectRecord Queue::Impl::ObserveCall::RecordOf(const TrackedObject& seen) const {
@@ -67,9 +65,9 @@ void Queue::Impl::PrepareKeys(ObserveCall* call) const {
   if (seen.filtered && !call->deleted) {
     return;
   }
-  AppendNew(seen.keys, &call->keys);
+  call->AppendKeys(seen.keys);
   call->own_keys = call->keys.size();
-  AppendNew(call->row_keys, &call->keys);
+  call->AppendKeys(call->row_keys);
   for (size_t i = 0; i < std::min(call->keys.size(), kPrefetched); ++i) {
     Prefetch(call->keys[i]);
   }

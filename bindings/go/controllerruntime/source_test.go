@@ -293,9 +293,10 @@ func TestAContextThatEndsDuringTheListDeletesNothing(t *testing.T) {
 	}
 }
 
-// A server that is behind lists what was there before.
-func TestAnObjectThatAListDoesNotHaveYetIsNotDeleted(t *testing.T) {
-	refer := map[string][]string{"db": {"orders"}, "cache": {"pages"}}
+// seenByServerBehind returns a store that has seen two Secrets, and a server that is behind: it
+// lists what was there before the second one.
+func seenByServerBehind(t *testing.T, refer map[string][]string) (string, *slowWatch) {
+	t.Helper()
 	dir, server := t.TempDir()+"/store", newAPIServer()
 	server.Add(secret(1, "db"))
 	old, err := server.FakeControllerSource.List(metav1.ListOptions{})
@@ -308,6 +309,12 @@ func TestAnObjectThatAListDoesNotHaveYetIsNotDeleted(t *testing.T) {
 
 	server.list = func() (runtime.Object, error) { return old, nil }
 	slow := &slowWatch{apiServer: server, goOn: make(chan struct{})}
+	return dir, slow
+}
+
+func TestAnObjectThatAListDoesNotHaveYetIsNotDeleted(t *testing.T) {
+	refer := map[string][]string{"db": {"orders"}, "cache": {"pages"}}
+	dir, slow := seenByServerBehind(t, refer)
 	second := watchSecrets(t, dir, slow, forLabel(refer), wq.QueueOptions[string]{})
 	eventually(t, "the list", func() bool { return second.seen(t).Unchanged == 1 })
 	close(slow.goOn)
@@ -322,25 +329,14 @@ func TestAnObjectThatAListDoesNotHaveYetIsNotDeleted(t *testing.T) {
 // The end of a list finds an object, and meanwhile it is changed.
 func TestAnObjectThatIsThereAfterAllDoesNotOvertakeItsUpdate(t *testing.T) {
 	refer := map[string][]string{"db": {"orders"}, "cache": {"pages"}, "mail": {"letters"}}
-	dir, server := t.TempDir()+"/store", newAPIServer()
-	server.Add(secret(1, "db"))
-	old, err := server.FakeControllerSource.List(metav1.ListOptions{})
-	must(t, err)
-	server.Add(secret(2, "cache"))
-	first := watchSecrets(t, dir, server, forLabel(refer), wq.QueueOptions[string]{})
-	first.sync(t)
-	first.wantWork(t, "orders", "pages")
-	first.stop(t)
-
-	server.list = func() (runtime.Object, error) { return old, nil }
-	slow := &slowWatch{apiServer: server, goOn: make(chan struct{})}
+	dir, slow := seenByServerBehind(t, refer)
 	informer := &readInformer{SharedIndexInformer: newInformer(t, slow, &corev1.Secret{}),
 		missed: sync.OnceFunc(func() { close(slow.goOn) })}
 	var second *secrets
 	begun := make(chan struct{})
 	informer.read = func() {
 		<-begun
-		server.Modify(secret(2, "mail"))
+		slow.Modify(secret(2, "mail"))
 		if informer.events.mu.TryLock() { // Otherwise the update waits.
 			informer.events.mu.Unlock()
 			eventually(t, "the update", func() bool { return second.seen(t).Changed == 1 })
@@ -353,9 +349,9 @@ func TestAnObjectThatIsThereAfterAllDoesNotOvertakeItsUpdate(t *testing.T) {
 	second.wantWork(t, "letters", "pages")
 	second.stop(t)
 
-	server.list = nil
-	server.Delete(secret(2, "mail"))
-	third := watchSecrets(t, dir, server, forLabel(refer), wq.QueueOptions[string]{})
+	slow.list = nil
+	slow.Delete(secret(2, "mail"))
+	third := watchSecrets(t, dir, slow, forLabel(refer), wq.QueueOptions[string]{})
 	third.sync(t)
 	third.wantWork(t, "letters", "pages")
 	third.stop(t)
