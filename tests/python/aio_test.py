@@ -284,6 +284,22 @@ class Faults(AioCase):
         await asyncio.wait_for(cancelled.acquire(), support.WAIT)
         may_end.set()
 
+    async def test_a_run_without_room_for_a_thread_leaves_no_worker(self):
+        self.pods.worker("pods", create=True)(self.hold)
+        self.pods.worker("late")(self.hold)
+        start = threading.Thread.start
+
+        def start_unless_late(thread):
+            if thread.name == "wq-late-receive":
+                raise RuntimeError("no room")
+            start(thread)
+
+        with mock.patch("threading.Thread.start", start_unless_late):
+            with self.assertRaisesRegex(RuntimeError, "no room"):
+                await asyncio.wait_for(self.run_workers(), support.WAIT)
+        receivers = [each for each in threading.enumerate() if each.name == "wq-pods-receive"]
+        self.assertEqual(receivers, [])
+
     @mock.patch("sys.unraisablehook", lambda _: None)  # Of the coroutines that never end.
     async def test_a_closed_loop_keeps_no_key(self):
         options = {"silence_limit": 0.1}  # Of which a third is the interval of the heartbeats.

@@ -344,7 +344,7 @@ class Client(Connection):
             for worker in workers:
                 await worker.wait(max(deadline - loop.time(), 0))
             await self._end(workers, FINISH)
-        except asyncio.CancelledError:
+        except BaseException:  # Cancelled, or no room for the thread of one of them.
             await self._end(workers, _CANCELLED_FINISH)
             raise
         finally:
