@@ -69,7 +69,7 @@ wait_for_files() {
     ((have == before)) || since=$SECONDS
     before=$have
     if ((SECONDS - since > 30)); then
-      "$wqctl" --no-pager inspect -q headers >&2
+      "$wqctl" inspect -q headers >&2
       die "no file was reconciled for 30 s; $have were; the store's contents are above"
     fi
     progress "$have"

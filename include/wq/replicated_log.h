@@ -104,7 +104,7 @@ struct LogState {
 // What a follower sees next: some of these, in order.
 struct LogEvents {
   // The next ones, without a gap. After an EraseFrom the entries from there on come anew.
-  std::vector<LogEntry> entries;         // The next ones, without a gap.
+  std::vector<LogEntry> entries;
   std::optional<LogOwner> owner;         // Set if it has changed; the latest.
   std::optional<std::string> successor;  // Set if it has changed.
 };

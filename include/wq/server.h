@@ -193,8 +193,8 @@ class Server {
 //
 // The store may have an owner, may be closed, or may have crashed: it is read as StoreView reads
 // it, so keys that are processing are shown as queued, and what an owner has only in memory is not
-// seen. The page says when the store was read. It has no workers and no rates; its charts are those
-// that the last server of the store has measured. docs/ui.md is the reference.
+// seen. The page says when the store was read. It has no workers, no rates and no charts.
+// docs/ui.md is the reference.
 //
 // With a page open the store is read again every 2 s, or less often if that takes long; otherwise
 // it is not read, and nothing wakes up. Threading: thread-safe. A crash: leaves nothing behind.

@@ -31,7 +31,7 @@ constexpr size_t kKeysPerBatch = 1000;
 constexpr const char* kAddExamples =
     R"(KEY may be "-": keys are then read from standard input, one a line.
 Behind "--" every word is a key, even if it begins with "-".
-A key in quarantine stays there: see wqctl quarantine.
+A key in quarantine stays there: see wqctl release.
 
 Examples:
   wqctl add -q pods default/web-1 default/web-2
