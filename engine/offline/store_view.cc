@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <iterator>
 #include <optional>
-#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 #include <vector>
@@ -58,9 +57,9 @@ void SetShard(uint32_t shards, Entry* entry) {
   }
 }
 
-// Appends the entries of one key. `delayed` is its delayed entry, if it has one.
+// Finds the entries of one key, at most one per state.
 Status FindOne(const storage::Reader& reader, QueueId id, const std::string& key,
-               const std::optional<Entry>& delayed, std::vector<Entry>* entries) {
+               std::vector<Entry>* entries) {
   std::optional<FailureInfo> failures;
   std::string value;
   FailureRecord failure;
@@ -68,7 +67,6 @@ Status FindOne(const storage::Reader& reader, QueueId id, const std::string& key
   if (IsError(s)) return s;
   if (s.ok()) failures = ToInfo(failure);
 
-  const size_t before = entries->size();
   const auto append = [&](Entry entry) -> Entry* {
     entry.key = key;
     entry.failures = failures;
@@ -78,8 +76,14 @@ Status FindOne(const storage::Reader& reader, QueueId id, const std::string& key
   s = storage::FindPending(reader, id, key, &value, &pending);
   if (IsError(s)) return s;
   if (s.ok()) Fill(pending, append({}));
-  if (delayed) append(*delayed);
-  if (entries->size() == before && failures) append({})->state = EntryState::kFailing;
+  // Delayed records are in the order of their times: finding a key takes a scan.
+  s = storage::ScanDelayed(reader, id, [&](const DelayedRecord& record) {
+    if (record.key != key) return true;
+    Fill(record, append({}));
+    return false;
+  });
+  if (!s.ok()) return s;
+  if (entries->empty() && failures) append({})->state = EntryState::kFailing;
   QuarantineRecord quarantine;
   s = storage::GetQuarantine(reader, id, key, &value, &quarantine);
   if (IsError(s)) return s;
@@ -333,10 +337,6 @@ Status StoreView::ForEachSource(std::string_view queue,
       }));
 }
 
-Status StoreView::ForEachQuarantined(std::string_view queue, const Visitor& visit) const {
-  return ForEachEntry(queue, EntryStates(EntryState::kQuarantined), visit);
-}
-
 Status StoreView::ForEachFailing(std::string_view queue,
                                  const std::function<bool(const FailingKey&)>& visit) const {
   QueueId id = 0;
@@ -349,36 +349,17 @@ Status StoreView::ForEachFailing(std::string_view queue,
 
 Status StoreView::Find(std::string_view queue, std::string_view key,
                        std::vector<Entry>* entries) const {
-  if (Status s = FindAll(queue, {std::string(key)}, entries); !s.ok()) return s;
-  if (!entries->empty()) return Status::Ok();
-  return Status::NotFound("queue \"" + std::string(queue) + "\" holds nothing of key \"" +
-                          EscapeKey(key) + "\"");
-}
-
-Status StoreView::FindAll(std::string_view queue, const std::vector<std::string>& keys,
-                          std::vector<Entry>* entries) const {
   entries->clear();
   QueueId id = 0;
-  if (Status s = impl_->IdOf(queue, &id); !s.ok() || keys.empty()) return s;
+  if (Status s = impl_->IdOf(queue, &id); !s.ok()) return s;
   const storage::Reader& reader = *impl_->reader;
   uint32_t shards = 0;
-  if (Status s = ShardsOf(reader, id, &shards); !s.ok()) return impl_->Result(s);
-
-  // Delayed records are in the order of their times: finding a key takes a scan.
-  std::unordered_map<std::string_view, std::optional<Entry>> delayed;
-  for (const std::string& key : keys) delayed.emplace(key, std::nullopt);
-  size_t left = delayed.size();
-  Status s = storage::ScanDelayed(reader, id, [&](const DelayedRecord& record) {
-    const auto it = delayed.find(record.key);
-    if (it == delayed.end()) return true;
-    Fill(record, &it->second.emplace());
-    return --left > 0;
-  });
-  for (size_t i = 0; s.ok() && i < keys.size(); ++i) {
-    s = FindOne(reader, id, keys[i], delayed[keys[i]], entries);
-  }
+  Status s = ShardsOf(reader, id, &shards);
+  if (s.ok()) s = FindOne(reader, id, std::string(key), entries);
   for (Entry& entry : *entries) SetShard(shards, &entry);
-  return impl_->Result(s);
+  if (!s.ok() || !entries->empty()) return impl_->Result(s);
+  return Status::NotFound("queue \"" + std::string(queue) + "\" holds nothing of key \"" +
+                          EscapeKey(key) + "\"");
 }
 
 Status StoreView::PositionOf(std::string_view queue, const Entry& entry, uint64_t max_counted,

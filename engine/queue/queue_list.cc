@@ -100,35 +100,25 @@ Status Queue::PositionOf(std::string_view key, size_t* position) const {
   return {};
 }
 
-std::vector<QuarantinedKey> Queue::Quarantined(std::string_view after, size_t offset,
-                                               size_t limit) const {
-  constexpr size_t kSkipSteps = 4096;  // They read no item.
+std::vector<QuarantinedKey> Queue::Quarantined(std::string_view after, size_t limit) const {
   std::vector<QuarantinedKey> keys;
   std::vector<QuarantinedKey> piece;
   piece.reserve(kPieceSteps);
   std::string last(after);
   for (bool more = limit > 0; more;) {
-    size_t skipped = 0;
     size_t bytes = 0;
     const auto visit = [&](const Item& item) {
-      if (offset > 0) {
-        --offset;
-        more = ++skipped == kSkipSteps;
-      } else {
-        piece.push_back({.key = std::string(item.key()),
-                         .failures = item.failures->count,
-                         .last_error = item.failures->last_error,
-                         .quarantined_at_us = item.failures->quarantined_at_us});
-        bytes += item.key_bytes + kMaxErrorBytes;
-        more = keys.size() + piece.size() < limit && bytes >= kPieceBytes;
-        if (keys.size() + piece.size() == limit) {
-          return false;
-        }
-      }
+      piece.push_back({.key = std::string(item.key()),
+                       .failures = item.failures->count,
+                       .last_error = item.failures->last_error,
+                       .quarantined_at_us = item.failures->quarantined_at_us});
+      bytes += item.key_bytes + kMaxErrorBytes;
+      const bool full = keys.size() + piece.size() == limit;
+      more = !full && bytes >= kPieceBytes;
       if (more) {
         last = item.key();
       }
-      return !more;
+      return !full && !more;
     };
     {
       const MutexLock lock(impl_->mu);

@@ -295,10 +295,10 @@ class Queue {
   // Deletes a quarantined key and its failures. NotFound: it is not quarantined.
   Status Drop(std::string_view key);
   bool IsQuarantined(std::string_view key) const;
-  // Returns the quarantined keys behind the key `after`, sorted by key, without the first `offset`,
-  // at most `limit`. So keys can be paged through, by the last one of the page before, while others
-  // come and go. Costs O(log of them), and the lock is taken for a few keys at a time, as by List.
-  std::vector<QuarantinedKey> Quarantined(std::string_view after = {}, size_t offset = 0,
+  // Returns the quarantined keys behind the key `after`, sorted by key, at most `limit`. So they
+  // can be paged through, by the last one of the page before, while others come and go. Costs O(log
+  // of them), and the lock is taken for a few keys at a time, as by List.
+  std::vector<QuarantinedKey> Quarantined(std::string_view after = {},
                                           size_t limit = SIZE_MAX) const;
 
   // --- Cursors ---

@@ -96,8 +96,6 @@ class StoreView {
   Status ForEachSource(std::string_view queue, const std::function<bool(const SourceRow&)>& source,
                        const std::function<bool(const ObjectRow&)>& object) const;
 
-  // Visits the quarantined keys, by key; reads nothing else.
-  Status ForEachQuarantined(std::string_view queue, const Visitor& visit) const;
   // Visits the keys with failures, pending, delayed or neither, by key; not the quarantined keys.
   Status ForEachFailing(std::string_view queue,
                         const std::function<bool(const FailingKey&)>& visit) const;
@@ -105,10 +103,6 @@ class StoreView {
   // Returns the entries of one key, at most one per state. NotFound: the queue does not hold the
   // key.
   Status Find(std::string_view queue, std::string_view key, std::vector<Entry>* entries) const;
-  // Finds many keys in about the time of one, in the order of `keys`, which must be distinct. Keys
-  // that the queue does not hold are omitted.
-  Status FindAll(std::string_view queue, const std::vector<std::string>& keys,
-                 std::vector<Entry>* entries) const;
 
   // Counts the keys that are handed out before `entry`, which is pending and was returned by Find,
   // if lanes are served strictly in turn and nothing is added. Counts up to `max_counted` keys, and

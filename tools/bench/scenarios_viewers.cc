@@ -28,7 +28,7 @@ void ReadOnce(Queue* queue, size_t kind, std::string* page) {
       queue->List();
       break;
     case 2: {
-      const std::vector<QuarantinedKey> keys = queue->Quarantined(*page, 0, 1000);
+      const std::vector<QuarantinedKey> keys = queue->Quarantined(*page, 1000);
       *page = keys.empty() ? std::string() : keys.back().key;
       break;
     }

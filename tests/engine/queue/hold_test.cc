@@ -106,7 +106,6 @@ class HoldTest : public QueueTest, public ::testing::WithParamInterface<HoldCase
          }},
         {"IsQuarantined", [this, last] { EXPECT_FALSE(queue_->IsQuarantined(last)); }},
         {"Quarantined", [this] { EXPECT_EQ(queue_->Quarantined().size(), kHoldQuarantined); }},
-        {"Quarantined, one", [this] { EXPECT_EQ(queue_->Quarantined({}, 40'000, 1).size(), 1U); }},
         {"Cursors", [this] { EXPECT_EQ(queue_->Cursors().size(), 2000U); }},
     };
   }

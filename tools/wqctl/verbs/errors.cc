@@ -71,7 +71,7 @@ wq::Status CollectErrors(const wq::StoreView& view, const std::string& queue, co
         queue, [&](const wq::FailingKey& failing) { return add(FailingEntry(failing)); });
   }
   if (s.ok() && filter.states.Has(wq::EntryState::kQuarantined)) {
-    s = view.ForEachQuarantined(queue, add);
+    s = view.ForEachEntry(queue, wq::EntryStates(wq::EntryState::kQuarantined), add);
   }
   return s;
 }
