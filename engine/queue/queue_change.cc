@@ -63,8 +63,9 @@ Status Queue::Impl::Change(RefusedAfter refused_after, const Transition& transit
   return EndCall(std::move(effects), durability.value_or(options.durability));
 }
 
-Status Queue::Impl::ChangeSources(const std::function<Status(QueueState&)>& transition) {
-  return Change(RefusedAfter::kClose, transition);
+Status Queue::Impl::ChangeSources(const std::function<Status(QueueState&)>& transition,
+                                  std::optional<Durability> durability) {
+  return Change(RefusedAfter::kClose, transition, durability);
 }
 
 // --- Keys ---

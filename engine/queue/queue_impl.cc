@@ -59,6 +59,7 @@ Queue::Impl::Impl(std::string queue_name, storage::QueueId queue_id,
 Status Queue::Impl::Restore(const storage::Reader& reader) {
   const Time now = clock->Now();
   std::string limiter_state;
+  std::vector<storage::SourceId> removed_sources;
   Effects effects;
   {
     const MutexLock lock(mu);
@@ -66,6 +67,7 @@ Status Queue::Impl::Restore(const storage::Reader& reader) {
       return Status(s.code(), "queue '" + name + "': " + s.message());
     }
     limiter_state = state->limiter_state();
+    removed_sources = state->removed_sources();
     if (WQ_MUTANT(recovery_in_two_writes)) {
       storage::MutationBatch rows;
       state->AppendImage(&rows);
@@ -87,6 +89,9 @@ Status Queue::Impl::Restore(const storage::Reader& reader) {
   Status status = EndCall(std::move(effects), Durability::kProcess);
   if (status.ok() && arm_us != Timer::kNever) {
     timer->Arm(this, arm_us);
+  }
+  for (const storage::SourceId source : removed_sources) {
+    static_cast<void>(EraseRowsOf(source));  // What is left the next recovery finds.
   }
   return status;
 }

@@ -297,6 +297,7 @@ struct Queue::Impl final : Timer::Target, HistoryRecorder::Source {
 
   struct ObserveCall;
   Status Observe(ObserveCall* call) WQ_EXCLUDES(mu);
+  void GiveUp(const ObserveCall& call) WQ_REQUIRES(mu);
   Status FindSource(const ObserveCall& call, TrackedSource** source) const WQ_REQUIRES(mu);
   Status CheckObserve(const ObserveCall& call) const WQ_REQUIRES(mu);
   Status FindObserved(const ObserveCall& call, TrackedObject* object) const WQ_REQUIRES(mu);
@@ -313,7 +314,10 @@ struct Queue::Impl final : Timer::Target, HistoryRecorder::Source {
   size_t NewlyPending(const ObserveCall& call) const WQ_REQUIRES(mu);
   std::vector<SourceInfo> ReadSources() const WQ_REQUIRES(mu);
   // As Change, until Close.
-  Status ChangeSources(const std::function<Status(QueueState&)>& transition) WQ_EXCLUDES(mu);
+  Status ChangeSources(const std::function<Status(QueueState&)>& transition,
+                       std::optional<Durability> durability = std::nullopt) WQ_EXCLUDES(mu);
+  // Erases the rows of the objects of a source that was removed, and then its own.
+  Status EraseRowsOf(storage::SourceId source) WQ_EXCLUDES(mu);
 
   // --- Handing out (queue_hand_out.cc) ---
 

@@ -4,7 +4,10 @@
 // takes the object's row, the lock is released for reading it, and all is decided again under the
 // next hold; the row counts if it is the one that the index has then.
 
+#include <absl/container/flat_hash_set.h>
+
 #include <algorithm>
+#include <iterator>
 #include <utility>
 #include <vector>
 
@@ -17,7 +20,7 @@
 namespace wq {
 namespace {
 
-constexpr size_t kPrefetched = 16;  // Keys of an observation.
+constexpr size_t kFew = 16;  // Keys of an observation.
 // As EncodeKeys writes them: none, and the object alone. A row that has them needs no read.
 constexpr std::string_view kKnownKeys[] = {"", {"\0", 1}};
 // How often the index has a row that is not found: it may be erased and put again meanwhile. Then
@@ -37,6 +40,12 @@ std::string EncodeKeySet(const Observation& observation) {
 }
 
 void Queue::Impl::ObserveCall::AppendKeys(std::span<const std::string_view> more) {
+  if (keys.size() + more.size() > kFew) {
+    absl::flat_hash_set<std::string_view> there(keys.begin(), keys.end());
+    std::copy_if(more.begin(), more.end(), std::back_inserter(keys),
+                 [&there](std::string_view key) { return there.insert(key).second; });
+    return;
+  }
   for (const std::string_view key : more) {
     if (std::find(keys.begin(), keys.end(), key) == keys.end()) {
       keys.push_back(key);
@@ -62,13 +71,13 @@ void Queue::Impl::PrepareKeys(ObserveCall* call) const {
   const Observation& seen = call->observation;
   call->keys.clear();
   call->groups.clear();
-  if (seen.filtered && !call->deleted) {
+  if ((seen.filtered && !call->deleted) || !call->bad.ok()) {
     return;
   }
   call->AppendKeys(seen.keys);
   call->own_keys = call->keys.size();
   call->AppendKeys(call->row_keys);
-  for (size_t i = 0; i < std::min(call->keys.size(), kPrefetched); ++i) {
+  for (size_t i = 0; i < std::min(call->keys.size(), kFew); ++i) {
     Prefetch(call->keys[i]);
   }
   if (options.group_of != nullptr || call->options.group.has_value()) {
@@ -123,7 +132,7 @@ Status Queue::Impl::Observe(ObserveCall* call) {
           s = AwaitRoom([&]() WQ_UNCHECKED { return NewlyPending(*call); }, deadline, call->waited);
         }
         if (!s.ok()) {
-          WakeAdders().Notify();  // Those behind this call, which leaves its places free.
+          GiveUp(*call);
           return s;
         }
         call->waited = true;
@@ -135,10 +144,22 @@ Status Queue::Impl::Observe(ObserveCall* call) {
     }
     if (Status s = ReadRow(*row_of, call); !s.ok()) {
       const MutexLock lock(mu);
-      WakeAdders().Notify();
+      GiveUp(*call);
       return s;
     }
     PrepareKeys(call);
+  }
+}
+
+// The observation is not made. What is observed next may be filtered: a list must not pass it over.
+void Queue::Impl::GiveUp(const ObserveCall& call) {
+  WakeAdders().Notify();  // Those behind this call, which leaves its places free.
+  TrackedSource* const source = state->FindSource(call.source);
+  if (source == nullptr || call.deleted || call.observation.filtered) {
+    return;
+  }
+  if (ObjectFacts* const facts = source->Find(call.id); facts != nullptr) {
+    facts->Owe();
   }
 }
 
@@ -203,12 +224,12 @@ Status Queue::Impl::ObserveStep(ObserveCall* call, Time now, Effects* effects,
   if (keeps_keys) {
     const auto* const known = std::find_if(
         std::begin(kKnownKeys), std::end(kKnownKeys),
-        [facts](std::string_view keys) { return facts->keys == ObjectFacts::KeysHash(keys); });
+        [facts](std::string_view keys) { return facts->HasKeys(keys); });
     needs_row = known == std::end(kKnownKeys) || seen.tombstone.empty();
     record.keys = needs_row ? record.keys : *known;
   }
   const ObjectFacts wanted(record);
-  const bool same_keys = facts != nullptr && (keeps_keys || facts->keys == wanted.keys);
+  const bool same_keys = facts != nullptr && (keeps_keys || facts->SameKeys(wanted));
   // A filtered observation without a tombstone keeps that of a row without a version.
   const bool keeps_tombstone = seen.filtered && seen.tombstone.empty() && !wanted.HasVersion();
   const bool same_version = facts != nullptr && (facts->version == wanted.version ||

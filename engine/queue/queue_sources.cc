@@ -41,35 +41,33 @@ Status Queue::RemoveSource(std::string_view name) {
     removed = state.RemoveSource(name);
     return removed == nullptr ? NoSuch("no source", name) : Status::Ok();
   });
-  if (removed == nullptr || !s.ok()) {
-    return s;
-  }
-  // In pieces, with a wait for each, so that the process log is not filled with them.
+  return removed == nullptr || !s.ok() ? s : impl_->EraseRowsOf(removed->id);
+}
+
+// In pieces, with a wait for each, so that the process log is not filled with them.
+Status Queue::Impl::EraseRowsOf(storage::SourceId source) {
   std::vector<std::string> objects;
-  const auto erase = [&] {
-    return impl_->ChangeSources([&](QueueState& state) {
-      for (const std::string& object : objects) {
-        state.EraseObject(removed.get(), ObjectId(object), object);
-      }
-      return Status::Ok();
-    });
-  };
+  Status s;
   do {
     const std::string after = objects.empty() ? "" : objects.back();
     objects.clear();
-    s = impl_->journal->ScanObjects(impl_->id, removed->id, after,
-                                    [&objects](const storage::ObjectRecord& record) {
-                                      objects.emplace_back(record.object);
-                                      return objects.size() < kRemovedAtOnce;
-                                    });
-    if (s.ok() && !objects.empty()) {
-      s = erase();
+    s = journal->ScanObjects(id, source, after, [&objects](const storage::ObjectRecord& record) {
+      objects.emplace_back(record.object);
+      return objects.size() < kRemovedAtOnce;
+    });
+    if (s.ok()) {
+      s = ChangeSources([&](QueueState& state) {
+        for (const std::string& object : objects) {
+          state.EraseRow(source, object);
+        }
+        if (objects.empty()) {
+          state.EraseSource(source);
+        }
+        return Status::Ok();
+      });
     }
   } while (s.ok() && !objects.empty());
-  return !s.ok() ? s : impl_->ChangeSources([&](QueueState& state) {
-    state.EraseSource(removed->id);
-    return Status::Ok();
-  });
+  return s;
 }
 
 std::vector<SourceInfo> Queue::Sources() const {

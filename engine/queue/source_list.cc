@@ -128,7 +128,7 @@ Status SourceList::Impl::Next(Found* next) {
 // Its keys are added, unless it is of another scope.
 Status SourceList::Impl::Erase(const Found& gone, const AddOptions& options) {
   if (gone.scope != scope && !WQ_MUTANT(deleted_by_another_scope)) {
-    return queue->ChangeSources([&](QueueState& state) WQ_UNCHECKED {
+    const auto erase = [&](QueueState& state) WQ_UNCHECKED {
       TrackedSource* of = nullptr;
       Status s = queue->FindList(source, list, &of);
       const ObjectId object(gone.object.object);
@@ -136,7 +136,8 @@ Status SourceList::Impl::Erase(const Found& gone, const AddOptions& options) {
         state.EraseObject(of, object, gone.object.object);
       }
       return s;
-    });
+    };
+    return queue->ChangeSources(erase, Durability::kAsync);  // The next list drops what a crash brings back.
   }
   const std::vector<std::string_view> keys(gone.object.keys.begin(), gone.object.keys.end());
   const Observation observation{.object = gone.object.object, .keys = keys};

@@ -155,10 +155,12 @@ class QueueState {
 
   // Makes the source if there is none.
   void OpenSource(std::string_view name) noexcept;
-  // The rows of its objects are to be erased next, and then its own, by EraseSource; the next
-  // recovery does so, too. nullptr: there is none.
+  // The rows of its objects are to be erased next, and then its own. nullptr: there is none.
   std::unique_ptr<TrackedSource> RemoveSource(std::string_view name) noexcept;
+  void EraseRow(storage::SourceId source, std::string_view object) noexcept;
   void EraseSource(storage::SourceId id) noexcept;
+  // Those whose rows recovery has found: they are still to be erased.
+  const std::vector<storage::SourceId>& removed_sources() const { return removed_sources_; }
   // REQUIRES: there is this source.
   void BeginList(std::string_view name, uint64_t fingerprint, uint64_t scope) noexcept;
   // The object has this row, with these facts, from now on, and was seen now.
@@ -497,6 +499,7 @@ class QueueState {
   SequenceSet restored_sequences_;            // During recovery.
   TrackedSource* restored_source_ = nullptr;  // During recovery: the last one.
   std::unique_ptr<TrackedSource> removed_source_;
+  std::vector<storage::SourceId> removed_sources_;
 
   // Whose positions the next Stamp sets: their records were put since the last one.
   std::vector<Item*> unstamped_;

@@ -42,6 +42,12 @@ std::unique_ptr<TrackedSource> QueueState::RemoveSource(std::string_view name) n
   return removed;
 }
 
+void QueueState::EraseRow(storage::SourceId source, std::string_view object) noexcept {
+  if (batch_ != nullptr) {
+    storage::EraseObject(id_, source, object, batch_);
+  }
+}
+
 void QueueState::EraseSource(storage::SourceId id) noexcept {
   if (batch_ != nullptr) {
     storage::EraseSource(id_, id, batch_);
@@ -77,9 +83,7 @@ void QueueState::PutObject(const TrackedObject& object, const storage::ObjectRec
 void QueueState::EraseObject(TrackedSource* source, const ObjectId& id,
                              std::string_view object) noexcept {
   source->Erase(id);
-  if (batch_ != nullptr) {
-    storage::EraseObject(id_, source->id, object, batch_);
-  }
+  EraseRow(source->id, object);
 }
 
 // --- Recovery ---
@@ -93,9 +97,9 @@ Status QueueState::RestoreSource(const storage::SourceRecord& record) {
   source->fingerprint = record.fingerprint;
   source->scope = record.scope;
   if (record.name.empty()) {
+    removed_sources_.push_back(record.id);
     removed_source_ = std::move(source);
     restored_source_ = removed_source_.get();
-    storage::EraseSource(id_, record.id, batch_);
     return {};
   }
   restored_source_ = source.get();
@@ -114,7 +118,6 @@ Status QueueState::RestoreObject(const storage::ObjectRecord& record) {
     return Contradiction("object", record.object, broken);
   }
   if (restored_source_ == removed_source_.get()) {
-    storage::EraseObject(id_, record.source, record.object, batch_);
     return {};
   }
   storage::ObjectRecord as_seen = record;

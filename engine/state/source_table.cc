@@ -22,6 +22,10 @@ uint16_t Tag(uint64_t fingerprint, uint64_t scope) {
   return static_cast<uint16_t>(XXH3_64bits(both, sizeof both));
 }
 
+uint64_t KeysHash(std::string_view encoded) {
+  return XXH3_64bits_withSeed(encoded.data(), encoded.size(), Seed()) << 1;
+}
+
 }  // namespace
 
 uint64_t StableHash(std::string_view bytes) { return XXH3_64bits(bytes.data(), bytes.size()); }
@@ -30,10 +34,6 @@ ObjectId::ObjectId(std::string_view object) {
   const XXH128_hash_t hash = XXH3_128bits_withSeed(object.data(), object.size(), Seed());
   low = hash.low64;
   high = static_cast<uint16_t>(hash.high64);
-}
-
-uint64_t ObjectFacts::KeysHash(std::string_view encoded) {
-  return XXH3_64bits_withSeed(encoded.data(), encoded.size(), Seed());
 }
 
 ObjectFacts::ObjectFacts(const storage::ObjectRecord& record) : keys(KeysHash(record.keys)) {
@@ -47,8 +47,12 @@ ObjectFacts::ObjectFacts(const storage::ObjectRecord& record) : keys(KeysHash(re
   version = hash << 17 | kVersionBit | Tag(record.fingerprint, record.scope);
 }
 
+bool ObjectFacts::HasKeys(std::string_view encoded) const {
+  return (keys | kOwedBit) == (KeysHash(encoded) | kOwedBit);
+}
+
 bool ObjectFacts::IsOf(const TrackedSource& source) const {
-  return HasVersion() && static_cast<uint16_t>(version) == Tag(source.fingerprint, source.scope);
+  return HasVersion() && (keys & kOwedBit) == 0 && static_cast<uint16_t>(version) == Tag(source.fingerprint, source.scope);
 }
 
 ObjectFacts* TrackedSource::Find(const ObjectId& object) {

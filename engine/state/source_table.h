@@ -40,21 +40,25 @@ struct [[gnu::packed, gnu::aligned(2)]] ObjectFacts {
   // Hash of its version, fingerprint and scope; the last 16 bits: see Tag. Without a version: hash
   // of its tombstone.
   uint64_t version = 0;
-  uint64_t keys = 0;  // Hash of its keys, sorted.
+  uint64_t keys = 0;  // Hash of its keys, sorted; without the last bit: see Owe.
   uint16_t list = 0;  // The last list during which it was seen: see TrackedSource.
 
   explicit ObjectFacts(const storage::ObjectRecord& record);
-  static uint64_t KeysHash(std::string_view encoded);
   bool HasVersion() const { return (version & kVersionBit) != 0; }
+  bool HasKeys(std::string_view encoded) const;
+  bool SameKeys(const ObjectFacts& other) const { return ((keys ^ other.keys) & ~kOwedBit) == 0; }
   bool SameRow(const ObjectFacts& other) const {
-    return version == other.version && keys == other.keys;
+    return version == other.version && SameKeys(other);
   }
+  // A later observation was not made: until one is, the object counts as one of another source.
+  void Owe() { keys |= kOwedBit; }
   // Whether its row has a version, and the source's fingerprint and scope. Of 65 536 others one
   // passes for the same.
   bool IsOf(const TrackedSource& source) const;
 
  private:
   static constexpr uint64_t kVersionBit = 1U << 16;
+  static constexpr uint64_t kOwedBit = 1;
 };
 
 // One source. The objects are in parts, so that no growth of one holds the queue's lock for long.

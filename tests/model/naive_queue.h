@@ -135,6 +135,7 @@ class NaiveQueue {
     std::set<std::string> keys;
     std::string tombstone;
     bool seen = false;  // Since the list began.
+    bool owed = false;  // A later observation, which was refused.
   };
   std::string Observe(const Call& call);
   std::string EndList(const Call& call);

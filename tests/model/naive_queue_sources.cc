@@ -17,6 +17,12 @@ std::string NaiveQueue::Observe(const Call& call) {
   if (row != nullptr && !deleted) {
     row->seen = true;  // Even if the observation is refused.
   }
+  const auto refuse = [&](const char* why) {
+    if (row != nullptr && !deleted && !call.filtered) {
+      row->owed = true;
+    }
+    return why;
+  };
   size_t bytes = 0;
   bool bad = false;
   for (const std::string& key : call.observed) {
@@ -24,10 +30,11 @@ std::string NaiveQueue::Observe(const Call& call) {
     bad = bad || key.empty() || (key.size() > options_.max_key_bytes && !IsProcessing(key));
   }
   if (call.key.empty() || bad || bytes > kMaxObjectKeysBytes) {
-    return "InvalidArgument";
+    return refuse("InvalidArgument");
   }
   const bool keeps_keys = call.filtered && call.observed.empty() && !deleted;
-  const bool current = row != nullptr && !row->version.empty() && row->fingerprint == fingerprint_;
+  const bool current = row != nullptr && !row->version.empty() && !row->owed &&
+                       row->fingerprint == fingerprint_;
   const std::string version = call.filtered && !deleted && !current ? "" : call.version;
   const bool same_tombstone =
       call.tombstone.empty() || (row != nullptr && row->tombstone == call.tombstone);
@@ -59,7 +66,7 @@ std::string NaiveQueue::Observe(const Call& call) {
   }
   const size_t places = std::min(needed, options_.max_pending);
   if (places > 0 && Pending().size() + places > options_.max_pending) {
-    return "Full";
+    return refuse("Full");
   }
   std::array<size_t, 3> counts = {};
   for (const std::string& name : keys) {

@@ -69,6 +69,9 @@ void NaiveQueue::Recover() {
   calls_ = 0;
   listing_ = false;
   source_written_ = 0;
+  for (auto& [_, object] : objects_) {
+    object.owed = false;
+  }
   passed_.clear();
   lower_.clear();
   turns_.clear();

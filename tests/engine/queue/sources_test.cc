@@ -21,6 +21,7 @@ namespace {
 
 using std::chrono::hours;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using Keys = std::vector<std::string_view>;
 
 class SourcesTest : public QueueTest {
@@ -443,6 +444,45 @@ TEST_F(SourcesTest, ANewFingerprintMakesEachRowCountAsChangedOnce) {
   EXPECT_EQ(List("a", "1"), "unchanged");
   EXPECT_EQ(List("b", "1"), "changed +1");
   EXPECT_EQ(List("b", "1"), "unchanged");
+}
+
+// A change that was refused, before a filtered observation of the same object.
+TEST_F(SourcesTest, AFilteredObservationDoesNotHideOneThatWasNotMade) {
+  const auto filtered = [&](std::string_view version) {
+    return ObserveBy(&pods_, {.object = "a", .version = version, .tombstone = "t", .filtered = true});
+  };
+  CloseAndOpen({.max_pending = 1, .when_full = WhenFull::kRefuse});
+  OpenSource();
+  for (const Keys& keys : {Keys{"a"}, Keys{"a", "x"}}) {
+    SCOPED_TRACE(keys.size());
+    Work();
+    Observe("a", "1");
+    Work();
+    EXPECT_EQ(filtered("2"), "changed");
+    EXPECT_EQ(filtered("2"), "unchanged");
+    Add("other");
+    EXPECT_EQ(ObserveBy(&pods_, {.object = "a", .version = "3", .keys = keys}), "Full");
+    EXPECT_EQ(filtered("4"), "changed");
+    Work();
+    EXPECT_EQ(Observe("a", "4"), "changed +1");
+  }
+}
+
+TEST_F(SourcesTest, AnObjectHasManyKeysEachOnce) {
+  std::vector<std::string> names;
+  for (size_t i = 0; i < kMaxObjectKeys + 1; ++i) {
+    names.push_back(std::to_string(i));
+  }
+  Keys keys(names.begin(), names.end() - 1);
+  keys.back() = keys.front();
+  EXPECT_EQ(Observe("a", "1", keys), "changed +" + std::to_string(kMaxObjectKeys - 1));
+  std::vector<std::string> grouped;
+  QueueOptions options;
+  options.group_of = [&grouped](std::string_view key) { return grouped.emplace_back(key); };
+  CloseAndOpen(options);
+  OpenSource();
+  EXPECT_EQ(Observe("a", "2", {names.begin(), names.end()}), "InvalidArgument");
+  EXPECT_THAT(grouped, IsEmpty());  // A refused one is not prepared.
 }
 
 TEST_F(SourcesTest, RowsOfAnotherScopeAreDroppedInSilence) {
