@@ -2,7 +2,9 @@
 // which keys a filter selects.
 
 #include <fstream>
+#include <utility>
 
+#include "base/file_calls.h"
 #include "tests/wqctl/unit/in_process.h"
 
 namespace wqctl {
@@ -230,6 +232,38 @@ TEST_F(ChangesTest, Filters) {
 0 ls --limit 0 -o name =>
 0 ls --state failing --lane slow -o json => []
 )");
+}
+
+// A process that owns the store, serves no socket, and ends when a third attempt is made to own it.
+class EndingOwner final : public wq::FileCalls {
+ public:
+  EndingOwner() {
+    struct flock whole = {};
+    whole.l_type = F_WRLCK;
+    EXPECT_EQ(fcntl(fd_, F_OFD_SETLK, &whole), 0);
+    wq::UseFileCalls(this);
+  }
+  ~EndingOwner() override {
+    wq::UseFileCalls(nullptr);
+    close(fd_);
+  }
+  int Open(const std::string& path, int flags) override {
+    if (path.ends_with("/OWNER") && ++attempts_ == 3) close(std::exchange(fd_, -1));
+    return FileCalls::Open(path, flags);
+  }
+
+ private:
+  int fd_ = open("store/OWNER", O_RDWR | O_CLOEXEC);
+  int attempts_ = 0;
+};
+
+TEST_F(ChangesTest, AnOwnerThatIsAboutToEndIsWaitedFor) {
+  for (const char* const line :
+       {"add -q q new", "rm -q q --yes a", "pause -q q --yes", "queue delete -q q --yes"}) {
+    const EndingOwner owner;
+    const Ran ran = Run(Split(line));
+    EXPECT_EQ(ran.code, 0) << line << ": " << ran.err;
+  }
 }
 
 }  // namespace

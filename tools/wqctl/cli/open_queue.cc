@@ -13,11 +13,8 @@ wq::QueueOptions ToolQueueOptions() {
 }
 
 wq::Status OpenQueue(const std::string& store_dir, const std::string& queue,
-                     const wq::QueueOptions& options,
-                     const std::shared_ptr<wq::MetricsProvider>& metrics, OpenedQueue* opened) {
-  wq::StoreOptions store_options;
-  store_options.metrics = metrics;
-  if (wq::Status s = wq::Store::Open(store_options, store_dir, &opened->store); !s.ok()) return s;
+                     const wq::QueueOptions& options, OpenedQueue* opened) {
+  if (wq::Status s = wq::Store::Open({}, store_dir, &opened->store); !s.ok()) return s;
   return ExplainMissing(store_dir, queue, opened->store->OpenQueue(queue, options, &opened->queue));
 }
 

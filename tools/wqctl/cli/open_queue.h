@@ -10,7 +10,6 @@
 #include <string_view>
 
 #include "tools/wqctl/cli/cli.h"
-#include "wq/metrics.h"
 #include "wq/queue.h"
 #include "wq/store.h"
 
@@ -28,9 +27,8 @@ struct OpenedQueue {
   wq::Queue* queue = nullptr;
 };
 
-// NotFound, Locked, Corruption: see wq::Store::Open and OpenQueue. `metrics` may be null.
+// NotFound, Locked, Corruption: see wq::Store::Open and OpenQueue.
 wq::Status OpenQueue(const std::string& store_dir, const std::string& queue,
-                     const wq::QueueOptions& options,
-                     const std::shared_ptr<wq::MetricsProvider>& metrics, OpenedQueue* opened);
+                     const wq::QueueOptions& options, OpenedQueue* opened);
 
 }  // namespace wqctl

@@ -2,8 +2,8 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
-#include "tools/wqctl/cli/open_queue.h"
 #include "tools/wqctl/cli/parse_verbs.h"
 #include "tools/wqctl/cli/queues.h"
 #include "tools/wqctl/text/exit_code.h"
@@ -55,35 +55,27 @@ int DryRun(const QueueDeleteArgs& args) {
 
 // As the store's owner, or through it.
 wq::Status DeleteQueue(const QueueDeleteArgs& args) {
-  // Tries twice, because an owner may end between Open and Connect.
-  for (int attempt = 0;; ++attempt) {
-    std::unique_ptr<wq::Store> store;
-    wq::Status locked = wq::Store::Open({}, args.store_dir, &store);
-    if (locked.ok()) {
-      wq::Status s = ExplainMissing(args.store_dir, args.queue, store->DeleteQueue(args.queue));
-      return s.ok() ? store->Close() : s;
-    }
-    if (locked.code() != wq::StatusCode::kLocked) return locked;
-    std::unique_ptr<wq::LiveStore> live;
-    wq::Status s = wq::LiveStore::Connect(args.store_dir, &live);
-    if (s.ok()) return ExplainMissing(args.store_dir, args.queue, live->DeleteQueue(args.queue));
-    if (s.code() != wq::StatusCode::kNotFound) return s;
-    if (attempt > 0) return wq::Status::Locked(locked.message() + kServesNothing);
-  }
-}
-
-wq::Status AskToDelete(const QueueDeleteArgs& args, const wq::StoreView& view, std::string* text) {
-  if (wq::Status s = CheckOwnerServes(view); !s.ok()) return s;
-  wq::Status s = Describe(args, view, text);
-  if (s.ok()) text->replace(0, 1, "D").append("?");
-  return s;
+  std::unique_ptr<wq::Store> store;
+  std::unique_ptr<wq::LiveStore> live;
+  wq::Status s = ReachStore(
+      args.store_dir, [&] { return wq::Store::Open({}, args.store_dir, &store); },
+      [&live](std::unique_ptr<wq::LiveStore> connected) {
+        live = std::move(connected);
+        return wq::Status::Ok();
+      });
+  if (!s.ok()) return s;
+  s = live != nullptr ? live->DeleteQueue(args.queue) : store->DeleteQueue(args.queue);
+  if (!s.ok()) return ExplainMissing(args.store_dir, args.queue, s);
+  return store != nullptr ? store->Close() : s;
 }
 
 int Run(const QueueDeleteArgs& args) {
   if (args.dry_run) return DryRun(args);
   const std::optional<int> end =
       Confirm(args, [&args](const wq::StoreView& view, std::string* text) {
-        return AskToDelete(args, view, text);
+        wq::Status s = Describe(args, view, text);
+        if (s.ok()) text->replace(0, 1, "D").append("?");
+        return s;
       });
   if (end) return *end;
   if (wq::Status s = DeleteQueue(args); !s.ok()) return Fail(s);

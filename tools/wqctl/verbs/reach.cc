@@ -3,10 +3,10 @@
 #include <poll.h>
 
 #include <chrono>
+#include <utility>
 
 #include "tools/wqctl/cli/open_queue.h"
 #include "tools/wqctl/cli/queues.h"
-#include "wq/live_store.h"
 
 namespace wqctl {
 namespace {
@@ -22,8 +22,7 @@ wq::Status OpenAsOwner(const std::string& store_dir, const std::string& queue,
   queue_options.create_if_missing = options.create;
   queue_options.durability = options.durability;
   OpenedQueue opened;
-  if (wq::Status s = OpenQueue(store_dir, queue, queue_options, nullptr, &opened); !s.ok())
-    return s;
+  if (wq::Status s = OpenQueue(store_dir, queue, queue_options, &opened); !s.ok()) return s;
   reached->store = std::move(opened.store);
   reached->access = wq::AccessTo(opened.queue);
   return wq::Status::Ok();
@@ -45,18 +44,18 @@ wq::Status ReachedQueue::Close() const {
   return store == nullptr ? wq::Status::Ok() : store->Close();
 }
 
-wq::Status ReachQueue(const std::string& store_dir, const std::string& queue,
-                      const ReachOptions& options, ReachedQueue* reached) {
+wq::Status ReachStore(
+    const std::string& store_dir, const std::function<wq::Status()>& open,
+    const std::function<wq::Status(std::unique_ptr<wq::LiveStore> live)>& connected) {
   const auto give_up = std::chrono::steady_clock::now() + kReachTime;
   while (true) {
-    wq::Status locked = OpenAsOwner(store_dir, queue, options, reached);
+    wq::Status locked = open();
     if (locked.code() != wq::StatusCode::kLocked) return locked;
     std::unique_ptr<wq::LiveStore> live;
     wq::Status s = wq::LiveStore::Connect(store_dir, &live);
     if (s.ok()) {
-      reached->access = live->Access(queue, options.create);
-      s = AskForQueue(options.create, reached->access.get());
-      if (s.code() != wq::StatusCode::kIOError) return ExplainMissing(store_dir, queue, s);
+      s = connected(std::move(live));
+      if (s.code() != wq::StatusCode::kIOError) return s;
     } else if (s.code() == wq::StatusCode::kNotFound) {
       s = wq::Status::Locked(locked.message() + kServesNothing);
     } else {
@@ -65,6 +64,16 @@ wq::Status ReachQueue(const std::string& store_dir, const std::string& queue,
     if (std::chrono::steady_clock::now() >= give_up) return s;
     poll(nullptr, 0, kRetryMs);
   }
+}
+
+wq::Status ReachQueue(const std::string& store_dir, const std::string& queue,
+                      const ReachOptions& options, ReachedQueue* reached) {
+  return ReachStore(
+      store_dir, [&] { return OpenAsOwner(store_dir, queue, options, reached); },
+      [&](std::unique_ptr<wq::LiveStore> live) {
+        reached->access = live->Access(queue, options.create);
+        return ExplainMissing(store_dir, queue, AskForQueue(options.create, reached->access.get()));
+      });
 }
 
 wq::Status CheckOwnerServes(const wq::StoreView& view) {

@@ -9,9 +9,11 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 
+#include "wq/live_store.h"
 #include "wq/options.h"
 #include "wq/queue_access.h"
 #include "wq/store.h"
@@ -31,6 +33,14 @@ struct ReachedQueue {
 
   wq::Status Close() const;  // Closes `store`, if this process owns it.
 };
+
+// Reaches a store: calls `open` to open it as its owner, and while that returns Locked, gives
+// `connected` a connection to the owner. Repeats both for half a second if the owner serves no
+// socket, or `connected` returns IOError, as of an owner that has just ended: so neither may change
+// anything. Locked: as of ReachQueue.
+wq::Status ReachStore(
+    const std::string& store_dir, const std::function<wq::Status()>& open,
+    const std::function<wq::Status(std::unique_ptr<wq::LiveStore> live)>& connected);
 
 // NotFound, Corruption: see wq::Store::Open and OpenQueue. Locked: another process, which the
 // message names, owns the store and serves no socket.

@@ -66,7 +66,7 @@ class Syncer {
     wq::QueueOptions options = ToolQueueOptions();
     options.create_if_missing = true;
     OpenedQueue opened;
-    wq::Status s = OpenQueue(args_.store_dir, args_.queue, options, nullptr, &opened);
+    wq::Status s = OpenQueue(args_.store_dir, args_.queue, options, &opened);
     if (s.code() == wq::StatusCode::kLocked) {
       s = wq::Status::Locked(s.message() + ": sync needs the store for itself; end that first");
     }
