@@ -238,7 +238,7 @@ wq::Status OpenQueues(RunParts* run, Shift* shift) {
 wq::Status MakeRunner(const WorkArgs& args, RunParts* run, std::unique_ptr<CommandRunner>* runner) {
   const CommandOptions command{.command = args.command,
                                .key_on_stdin = args.key_on_stdin,
-                               .pass_stdout = args.output.mode == OutputMode::kUngroup,
+                               .pass_stdout = !args.output.group,
                                .timeout = args.timeout,
                                .signal_mask = run->signals.mask_before(),
                                .umask = args.command_umask};
@@ -342,32 +342,22 @@ void AddRetryOptions(VerbParser* parser, WorkArgs* args) {
               &args->grace);
 }
 
-// The flags of AddOutputOptions.
-struct OutputFlags {
-  bool group = false;
-  bool ungroup = false;
-};
-
-void FinishOutputOptions(const OutputFlags& flags, WorkArgs* args) {
+void FinishOutputOptions(bool ungroup, WorkArgs* args) {
   OutputOptions& output = args->output;
-  if (flags.group && flags.ungroup) Usage("only one of --group and --ungroup");
-  if (flags.ungroup && output.tag) {
-    Usage("--ungroup leaves the output to the commands: not with --tag");
-  }
+  if (output.group && ungroup) Usage("only one of --group and --ungroup");
+  if (ungroup && output.tag) Usage("--ungroup leaves the output to the commands: not with --tag");
   // With one command at a time nothing can be mixed.
-  const bool one = args->store.workers == 1 && !output.tag && !flags.group;
-  output.mode = flags.ungroup || one ? OutputMode::kUngroup : OutputMode::kGroup;
+  if (!ungroup) output.group = output.group || output.tag || args->store.workers != 1;
 }
 
-void AddOutputOptions(VerbParser* parser, WorkArgs* args, OutputFlags* flags) {
+void AddOutputOptions(VerbParser* parser, WorkArgs* args, bool* ungroup) {
   parser->Flag("--group",
                "Print the output of a command when it has ended; the default for several at once",
-               &flags->group);
+               &args->output.group);
   parser->Flag("-u,--ungroup",
-               "Commands write to the stdout of wqctl; the default for one at a time",
-               &flags->ungroup);
+               "Commands write to the stdout of wqctl; the default for one at a time", ungroup);
   parser->Flag("--tag", "Begin each line of output with the key and a tab", &args->output.tag);
-  parser->AtEnd([flags, args] { FinishOutputOptions(*flags, args); });
+  parser->AtEnd([ungroup, args] { FinishOutputOptions(*ungroup, args); });
 }
 
 // "0": as many as possible.
@@ -400,8 +390,8 @@ Command ParseWork(const Input& input) {
             "How many commands run at once; 0: as many as possible; default 1",
             "a number from 0 to 1024", ParseWorkers, &args.store.workers);
   AddRetryOptions(&parser, &args);
-  OutputFlags output_flags;
-  AddOutputOptions(&parser, &args, &output_flags);
+  bool ungroup = false;
+  AddOutputOptions(&parser, &args, &ungroup);
   parser.Flag("--stdin", "Give the key to the stdin of CMD; do not append it", &args.key_on_stdin);
   parser.Flag("--dry-run", "Print the commands that would run, and change nothing", &args.dry_run);
   parser.Option("--http", "HOST:PORT",

@@ -30,6 +30,7 @@ int NamelessFile() {
 
 // `text` with `tag` before each line. *in_line: whether the text before ended within a line.
 std::string Tagged(std::string_view text, const std::string& tag, bool* in_line) {
+  if (tag.empty()) return std::string(text);
   std::string result;
   while (!text.empty()) {
     const size_t end = std::min(text.find('\n'), text.size() - 1) + 1;
@@ -85,22 +86,16 @@ int OutputPrinter::error() const {
 
 void OutputPrinter::Cancel() const { eventfd_write(cancel_fd_, 1); }
 
-bool OutputPrinter::Print(JobText* text) {
+bool OutputPrinter::Print(const std::string& tag, TextBuffer* out, TextBuffer* err) {
   const wq::MutexLock lock(mu_);
-  text->out.Drain([&](std::string_view piece) WQ_REQUIRES(mu_) { PrintOut(piece, text); });
-  text->err.Drain([&](std::string_view piece) WQ_REQUIRES(mu_) { PrintErr(piece, text); });
+  bool out_in_line = false;
+  bool err_in_line = false;
+  out->Drain([&](std::string_view piece) WQ_REQUIRES(mu_) {
+    if (on_terminal_) EraseProgress();
+    WriteStdout(Tagged(piece, tag, &out_in_line));
+  });
+  err->Drain([&](std::string_view piece) { WriteAboveLine(Tagged(piece, tag, &err_in_line)); });
   return error_ == 0;
-}
-
-void OutputPrinter::PrintOut(std::string_view text, JobText* job) {
-  if (on_terminal_) EraseProgress();
-  if (job->tag.empty()) return WriteStdout(text);
-  WriteStdout(Tagged(text, job->tag, &job->out_in_line));
-}
-
-void OutputPrinter::PrintErr(std::string_view text, JobText* job) {
-  if (job->tag.empty()) return WriteAboveLine(text);
-  WriteAboveLine(Tagged(text, job->tag, &job->err_in_line));
 }
 
 void OutputPrinter::WriteStdout(std::string_view text) {
@@ -121,18 +116,18 @@ void OutputPrinter::WriteStdout(std::string_view text) {
   }
 }
 
-JobOutput::JobOutput(OutputPrinter* printer, const std::string& key) : printer_(*printer) {
-  if (printer->options().tag) text_.tag = wq::EscapeKey(key, key.size()) + "\t";
-}
+JobOutput::JobOutput(OutputPrinter* printer, const std::string& key)
+    : printer_(*printer),
+      tag_(printer->options().tag ? wq::EscapeKey(key, key.size()) + "\t" : "") {}
 
-void JobOutput::OnStdout(std::string_view text) { text_.out.Append(text); }
+void JobOutput::OnStdout(std::string_view text) { out_.Append(text); }
 
 void JobOutput::OnStderr(std::string_view text) {
-  if (printer_.options().mode == OutputMode::kUngroup) return WriteAboveLine(text);
-  text_.err.Append(text);
+  if (!printer_.options().group) return WriteAboveLine(text);
+  err_.Append(text);
 }
 
-bool JobOutput::Finish() { return printer_.Print(&text_); }
+bool JobOutput::Finish() { return printer_.Print(tag_, &out_, &err_); }
 
 bool StdoutIsGone() {
   pollfd fd{STDOUT_FILENO, 0, 0};

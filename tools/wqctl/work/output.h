@@ -8,7 +8,6 @@
 // OutputPrinter is thread-safe; JobOutput belongs to one thread, and within the printer's lifetime.
 #pragma once
 
-#include <cstdint>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -17,14 +16,11 @@
 
 namespace wqctl {
 
-enum class OutputMode : uint8_t {
-  kUngroup,  // Commands have our stdout; their stderr is copied as it arrives.
-  kGroup,    // All that a command printed, when it has ended.
-};
-
 struct OutputOptions {
-  OutputMode mode = OutputMode::kUngroup;
-  bool tag = false;  // Each line begins with the key, escaped, and a tab. Not kUngroup.
+  // All that a command printed is printed when it has ended. Otherwise commands have our stdout,
+  // and their stderr is copied as it arrives.
+  bool group = false;
+  bool tag = false;  // Each line begins with the key, escaped, and a tab. REQUIRES: group.
 };
 
 // Text in memory; beyond a mebibyte, in a file without a name in $TMPDIR.
@@ -44,15 +40,6 @@ class TextBuffer {
   int file_ = -1;     // -1: none.
 };
 
-// The unprinted text of one job.
-struct JobText {
-  std::string tag;  // Empty: none.
-  TextBuffer out;
-  TextBuffer err;
-  bool out_in_line = false;  // The printed text does not end at the end of a line.
-  bool err_in_line = false;
-};
-
 class OutputPrinter {
  public:
   explicit OutputPrinter(const OutputOptions& options);
@@ -70,9 +57,7 @@ class OutputPrinter {
  private:
   friend class JobOutput;
 
-  bool Print(JobText* text);
-  void PrintOut(std::string_view text, JobText* job) WQ_REQUIRES(mu_);
-  void PrintErr(std::string_view text, JobText* job) WQ_REQUIRES(mu_);
+  bool Print(const std::string& tag, TextBuffer* out, TextBuffer* err);
   void WriteStdout(std::string_view text) WQ_REQUIRES(mu_);
 
   const OutputOptions options_;
@@ -89,12 +74,14 @@ class JobOutput {
 
   void OnStdout(std::string_view text);
   void OnStderr(std::string_view text);
-  // Prints what is left. False: stdout failed, or Cancel was called.
+  // Prints the text. False: stdout failed, or Cancel was called.
   bool Finish();
 
  private:
   OutputPrinter& printer_;
-  JobText text_;
+  const std::string tag_;  // Empty: none.
+  TextBuffer out_;
+  TextBuffer err_;
 };
 
 // Our stdout is a pipe or socket without a reader, or a terminal that was closed.

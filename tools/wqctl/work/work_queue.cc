@@ -79,7 +79,7 @@ class LocalQueue final : public WorkQueue {
 };
 
 // The capacity of the stream is the number of keys in process here, and one more while a key is
-// wanted. So the owner never assigns a key that would wait here for room or for --rate.
+// wanted. So the owner never assigns a key that would wait here for room.
 class RemoteQueue final : public WorkQueue {
  public:
   RemoteQueue(std::shared_ptr<const wq::LiveStore> store, RemoteQueueOptions options)
