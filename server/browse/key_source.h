@@ -9,7 +9,7 @@
 // delayed, or both pending and quarantined: once for each entry, with the states, the times and the
 // lane of that entry, in no order of the two. Inspect joins them.
 //
-// Threading: thread-compatible. Lifetime: borrows the queue, or the view.
+// Threading: thread-compatible. Lifetime: LiveKeys borrows the queue.
 #pragma once
 
 #include <cstddef>
@@ -23,8 +23,6 @@
 #include "wq/status.h"
 
 namespace wq {
-
-class StoreView;
 
 class KeySource {
  public:
@@ -43,6 +41,5 @@ constexpr size_t kKeysBetweenAsks = 1024;
 Status ScanFor(const Caller& caller, const KeySource& keys, const KeyVisitor& visit);
 
 std::unique_ptr<KeySource> LiveKeys(const Queue* queue);
-std::unique_ptr<KeySource> StoredKeys(const StoreView* view, std::string queue);
 
 }  // namespace wq

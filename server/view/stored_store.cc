@@ -8,26 +8,79 @@
 #include "server/api/store_access.h"
 #include "server/service/findings.h"
 #include "server/service/overview.h"
+#include "wq/entry.h"
 #include "wq/queue_summary.h"
 #include "wq/store_view.h"
 
 namespace wq {
 namespace {
 
-// Keeps the view that it reads.
-class OwningKeys final : public KeySource {
+// Adds what the entry says to what other entries of its key have said. The bytes are the entry's.
+void Join(const Entry& entry, KeyInfo* info) {
+  const bool first = info->key.empty();
+  info->key = entry.key;
+  switch (entry.state) {
+    case EntryState::kPending:
+      info->queued = true;
+      info->added_at_us = entry.added_at_us;
+      break;
+    case EntryState::kDelayed:
+      info->delayed = true;
+      info->ready_at_us = entry.ready_at_us;
+      info->delay_us = entry.delay_us;
+      info->added_at_us = info->queued ? info->added_at_us : entry.added_at_us;
+      break;
+    case EntryState::kFailing:
+      break;
+    case EntryState::kQuarantined:
+      info->quarantined = true;
+      info->quarantined_at_us = entry.quarantined_at_us;
+      break;
+  }
+  if (entry.state != EntryState::kFailing) {
+    info->group = entry.group;
+    info->shard = entry.shard;
+    // The lane of a queued key is its present one.
+    info->lane = first || entry.state != EntryState::kDelayed ? entry.lane : info->lane;
+  }
+  if (entry.failures.has_value()) {
+    info->failures = entry.failures->count;
+    info->first_failed_at_us = entry.failures->first_at_us;
+    info->last_failed_at_us = entry.failures->last_at_us;
+    info->last_error = entry.failures->last_error;
+  }
+  info->failing = info->failures > 0 && !info->quarantined;
+}
+
+class StoredSource final : public KeySource {
  public:
-  OwningKeys(std::shared_ptr<const StoreView> view, std::string queue)
-      : view_(std::move(view)), keys_(StoredKeys(view_.get(), std::move(queue))) {}
-  Status Scan(const KeyVisitor& visit) const override { return keys_->Scan(visit); }
+  StoredSource(std::shared_ptr<const StoreView> view, std::string queue)
+      : view_(std::move(view)), queue_(std::move(queue)) {}
+
+  Status Scan(const KeyVisitor& visit) const override {
+    return view_->ForEachEntry(queue_, [&visit](const Entry& entry) {
+      KeyInfo info;
+      Join(entry, &info);
+      return visit(info);
+    });
+  }
   Status Inspect(std::string_view key,
                  const std::function<void(const KeyInfo&)>& visit) const override {
-    return keys_->Inspect(key, visit);
+    std::vector<Entry> entries;
+    if (Status s = view_->Find(queue_, key, &entries); !s.ok()) {
+      return s;
+    }
+    KeyInfo info;
+    for (const Entry& entry : entries) {
+      Join(entry, &info);
+    }
+    visit(info);
+    return {};
   }
 
  private:
   const std::shared_ptr<const StoreView> view_;
-  const std::unique_ptr<KeySource> keys_;
+  const std::string queue_;
 };
 
 void ToRow(const QueueSummary& summary, int64_t now_us, v1::GetOverviewResponse::Queue* row) {
@@ -87,7 +140,7 @@ Status StoredStore::Find(std::string_view queue, std::unique_ptr<KeySource>* key
   if (Status s = CheckQueueExists(view->QueueNames(), queue); !s.ok()) {
     return s;
   }
-  *keys = std::make_unique<OwningKeys>(std::move(view), std::string(queue));
+  *keys = std::make_unique<StoredSource>(std::move(view), std::string(queue));
   return {};
 }
 
