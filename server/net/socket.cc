@@ -3,13 +3,11 @@
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <netinet/in.h>
-#include <poll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <charconv>
@@ -38,25 +36,6 @@ Status AddressOf(const SocketFile& file, sockaddr_un* address) {
 }
 
 const sockaddr* Generic(const void* address) { return static_cast<const sockaddr*>(address); }
-
-// Waits until the descriptor is ready or has an error; false after the deadline.
-bool WaitFor(int fd, short events, Deadline deadline) {
-  for (;;) {
-    const auto left =
-        std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
-    if (left.count() <= 0) {
-      return false;
-    }
-    pollfd ready = {fd, events, 0};
-    const int n = poll(&ready, 1, static_cast<int>(std::min<int64_t>(left.count(), 60'000)));
-    if (n > 0) {
-      return true;
-    }
-    if (n < 0 && errno != EINTR) {
-      return false;
-    }
-  }
-}
 
 // "127.0.0.1:80", "localhost:0", "[::1]:9464".
 bool ParseAddress(const std::string& text, sockaddr_storage* address, socklen_t* size) {
@@ -167,12 +146,6 @@ ino_t InodeOf(const SocketFile& file) {
 
 void RemoveFile(const SocketFile& file) { unlinkat(file.dir.get(), file.name.c_str(), 0); }
 
-bool IsLoopbackAddress(const std::string& text) {
-  sockaddr_storage address;
-  socklen_t size = 0;
-  return !ParseAddress(text, &address, &size) || IsLoopback(address);
-}
-
 Status ListenOnTcp(const std::string& text, bool any_address, FileDescriptor* listener, int* port) {
   sockaddr_storage address;
   socklen_t size = 0;
@@ -232,34 +205,6 @@ std::string PeerName(int fd) {
 
 std::string PeerAddress(const std::string& name) {
   return name.starts_with("unix") ? name : name.substr(0, name.rfind(':'));
-}
-
-ssize_t ReceiveSome(int fd, char* to, size_t size, Deadline deadline) {
-  for (;;) {
-    const ssize_t n = recv(fd, to, size, MSG_DONTWAIT);
-    if (n >= 0) {
-      return n;
-    }
-    const bool again = errno == EAGAIN || errno == EWOULDBLOCK;
-    if (errno != EINTR && (!again || !WaitFor(fd, POLLIN, deadline))) {
-      return -1;
-    }
-  }
-}
-
-bool SendAll(int fd, std::string_view bytes, Deadline deadline) {
-  while (!bytes.empty()) {
-    const ssize_t n = send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
-    if (n >= 0) {
-      bytes.remove_prefix(static_cast<size_t>(n));
-      continue;
-    }
-    const bool again = errno == EAGAIN || errno == EWOULDBLOCK;
-    if (errno != EINTR && (!again || !WaitFor(fd, POLLOUT, deadline))) {
-      return false;
-    }
-  }
-  return true;
 }
 
 }  // namespace wq

@@ -1,13 +1,10 @@
-// Sockets: listening on and connecting to a socket file whose path may be of any length, listening
-// on a TCP address, and reads and writes with a deadline. All descriptors are close-on-exec.
+// Sockets: listening on and connecting to a socket file whose path may be of any length, and
+// listening on a TCP address. All descriptors are close-on-exec.
 #pragma once
 
 #include <sys/types.h>
 
-#include <chrono>
-#include <cstddef>
 #include <string>
-#include <string_view>
 
 #include "base/files.h"
 #include "wq/status.h"
@@ -37,8 +34,6 @@ void RemoveFile(const SocketFile& file);
 // every other IPv4 address, or IPv6 address in brackets. *port is the port that was bound.
 // InvalidArgument: any other text.
 Status ListenOnTcp(const std::string& text, bool any_address, FileDescriptor* listener, int* port);
-// Whether this is an address that ListenOnTcp accepts without `any_address`, or no address.
-bool IsLoopbackAddress(const std::string& text);
 
 // Whether the peer of a unix socket is root or has the effective uid of this process.
 bool PeerMayUse(int fd);
@@ -47,12 +42,5 @@ bool PeerMayUse(int fd);
 std::string PeerName(int fd);
 // The same of a peer's name, without the port.
 std::string PeerAddress(const std::string& name);
-
-using Deadline = std::chrono::steady_clock::time_point;
-// Waits for bytes and returns the number that was read; 0 at the end of the stream, -1 for an error
-// or after the deadline.
-ssize_t ReceiveSome(int fd, char* to, size_t size, Deadline deadline);
-// False for an error or after the deadline. Raises no SIGPIPE.
-bool SendAll(int fd, std::string_view bytes, Deadline deadline);
 
 }  // namespace wq

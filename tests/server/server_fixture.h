@@ -3,12 +3,15 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <sys/socket.h>
 
+#include <cerrno>
 #include <chrono>
 #include <cstdlib>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -23,6 +26,38 @@
 #include "wq/store.h"
 
 namespace wq {
+
+using Deadline = std::chrono::steady_clock::time_point;
+
+// Waits until the descriptor may be ready; false after the deadline.
+inline bool WaitFor(int fd, short events, Deadline deadline) {
+  const auto left =
+      std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
+  pollfd ready = {fd, events, 0};
+  return left.count() > 0 && poll(&ready, 1, static_cast<int>(left.count())) != 0;
+}
+// Waits for bytes and returns the number that was read; 0 at the end of the stream, -1 for an error
+// or after the deadline.
+inline ssize_t ReceiveSome(int fd, char* to, size_t size, Deadline deadline) {
+  for (;;) {
+    const ssize_t n = recv(fd, to, size, MSG_DONTWAIT);
+    if (n >= 0 || (errno != EINTR && (errno != EAGAIN || !WaitFor(fd, POLLIN, deadline)))) {
+      return n;
+    }
+  }
+}
+// False for an error or after the deadline. Raises no SIGPIPE.
+inline bool SendAll(int fd, std::string_view bytes, Deadline deadline) {
+  while (!bytes.empty()) {
+    const ssize_t n = send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (n >= 0) {
+      bytes.remove_prefix(static_cast<size_t>(n));
+    } else if (errno != EINTR && (errno != EAGAIN || !WaitFor(fd, POLLOUT, deadline))) {
+      return false;
+    }
+  }
+  return true;
+}
 
 class ServerFixture {
  public:

@@ -99,9 +99,6 @@ class StateFixture {
     return result;
   }
 
-  // Whether a transition that was called directly has appended a mutation.
-  bool HasMutations() const { return !batch_.empty(); }
-
   // --- The state and the disk as text ---
 
   // "2 queued, 1 processing", without the zeros; "clean" if all are zero.

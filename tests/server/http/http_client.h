@@ -87,7 +87,6 @@ class HttpClient {
     EXPECT_EQ(Read(2), "\r\n");
     return chunk;
   }
-  std::string ReadToEnd() const { return ServerFixture::ReadAll(fd()); }
   void EndSending() const { shutdown(fd(), SHUT_WR); }
   void CloseEnd() { client_ = FileDescriptor(-1); }
   // Until the server has closed its end.
