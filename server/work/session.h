@@ -116,6 +116,9 @@ class Session {
   std::optional<Clock::time_point> CheckLimits(Clock::time_point now) WQ_EXCLUDES(mu_);
 
   size_t held() const WQ_EXCLUDES(mu_);
+
+  // --- Readings for a page: session_reading.cc ---
+
   // *room: how many more bytes of keys there may be; decremented.
   void Describe(v1::Worker* worker, size_t* room) const WQ_EXCLUDES(mu_);
   // Sets the fields of the holder. False: the worker does not hold the key.
