@@ -89,7 +89,7 @@ struct Method {
 
   // Without streams on either side. Blocks: if may_wait says so.
   std::function<Status(const Caller& caller, const Message& request, Message* response)> call;
-  // With a stream on one side or both. A client that does not stream sends one message.
+  // With a stream of the server, or of both sides. A client that does not stream sends one message.
   std::function<std::unique_ptr<Stream>(const Caller& caller, StreamCarrier* carrier)> open;
   // Whether `call`, or Receive with this request, may wait for the disk: then it must not run on a
   // thread that other calls need. nullptr: it never waits.

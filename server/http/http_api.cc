@@ -181,11 +181,6 @@ HttpReply AnswerUnary(const Method& method, const HttpRequest& request) {
 }
 
 HttpReply AnswerStream(const Method& method, const HttpRequest& request) {
-  if (!method.server_streams) {
-    return ErrorReply(Status::NotSupported(method.path +
-                                           " takes many messages and answers once: only gRPC "
-                                           "carries it"));
-  }
   const auto stream = std::make_shared<ApiStream>(method, request);
   if (Status s = stream->Begin(method, request); !s.ok()) {
     return ErrorReply(s);

@@ -110,13 +110,6 @@ class HttpApiTest : public ::testing::Test {
     AddScripted(std::move(follow));
     AddScripted(MakeMethod("wq.v1.Work", "Work", v1::WorkRequest::default_instance(),
                            v1::WorkResponse::default_instance()));
-    Method upload;
-    upload.path = "/wq.v1.Queue/Upload";
-    upload.request = &v1::AddRequest::default_instance();
-    upload.response = &v1::AddResponse::default_instance();
-    upload.client_streams = true;
-    upload.open = [](const Caller&, StreamCarrier*) { return nullptr; };
-    methods_.Add(upload);
     Make({});
   }
   void AddScripted(Method method) {
@@ -373,13 +366,6 @@ TEST_F(HttpApiTest, AClientThatDoesNotReadGetsNoMoreMessages) {
   client.Join();
   EXPECT_LT(script_.taken, 1'000'000U);  // A socket holds far less.
   EXPECT_EQ(calls().back(), "Close");
-}
-
-TEST_F(HttpApiTest, AClientsStreamWithOneAnswerIsForGrpc) {
-  HttpClient client(*http_);
-  const ReceivedReply reply = client.Post("/wq.v1.Queue/Upload", "{}");
-  EXPECT_EQ(reply.status, 501);
-  EXPECT_THAT(reply.body, HasSubstr("only gRPC carries it"));
 }
 
 }  // namespace
