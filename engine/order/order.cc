@@ -117,11 +117,16 @@ void LaneOrder::Push(Item* item) {
 
 void LaneOrder::PutBack(Item* item) { Insert(item, !WQ_MUTANT(put_back_at_the_end)); }
 
-void LaneOrder::BeginRestored() {
+uint32_t PassedAtStart(uint32_t starvation_bound, int64_t wall_us) {
+  const uint64_t mixed = static_cast<uint64_t>(wall_us) * 0x9E3779B97F4A7C15U >> 32;
+  return starvation_bound == 0 ? 0 : static_cast<uint32_t>(mixed % starvation_bound);
+}
+
+void LaneOrder::BeginRestored(uint32_t passed) {
   if (len_ == 0 || rules_.starvation_bound == 0) {
     return;
   }
-  passed_ = rules_.starvation_bound - 1;
+  passed_ = passed;
   const Lanes& open = lanes_[kOpen];
   auto oldest = open.end();
   for (auto it = std::next(open.begin()); it != open.end(); ++it) {

@@ -40,6 +40,11 @@ const char* CheckOrder(const QueueOptions& options);
 // REQUIRES: CheckOrder(options) is nullptr.
 OrderRules RulesOf(const QueueOptions& options);
 
+// How many hand-outs count as made from the highest lane at a start at this time: any number below
+// the bound, another one at another time. So however soon a queue is opened again, the highest lane
+// has its hand-outs, and the lower ones theirs.
+uint32_t PassedAtStart(uint32_t starvation_bound, int64_t wall_us);
+
 // The items of one lane.
 class LaneItems {
  public:
@@ -94,9 +99,10 @@ class LaneOrder {
   bool ForEachLane(std::optional<Lane> above,
                    const std::function<bool(Lane, const LaneItems&)>& visit) const;
 
-  // The items are those of an earlier process: the starvation bound begins with the lower lane
-  // that has the oldest key, since it is not known which hand-outs came from which. O(lanes).
-  void BeginRestored();
+  // The items are those of an earlier process. It is not known which hand-outs came from which
+  // lane: as of the starvation bound, `passed` were made from the highest one, and the first lower
+  // one is that with the oldest key. O(lanes).
+  void BeginRestored(uint32_t passed);
 
   // Takes all items of `from`, which is of the same rules and not by group, and goes on where it
   // was. O(items).

@@ -222,9 +222,9 @@ Status Queue::Impl::ObserveStep(ObserveCall* call, Time now, Effects* effects,
   const bool keeps_keys = seen.filtered && seen.keys.empty() && !call->deleted && facts != nullptr;
   bool needs_row = false;
   if (keeps_keys) {
-    const auto* const known = std::find_if(
-        std::begin(kKnownKeys), std::end(kKnownKeys),
-        [facts](std::string_view keys) { return facts->HasKeys(keys); });
+    const auto* const known =
+        std::find_if(std::begin(kKnownKeys), std::end(kKnownKeys),
+                     [facts](std::string_view keys) { return facts->HasKeys(keys); });
     needs_row = known == std::end(kKnownKeys) || seen.tombstone.empty();
     record.keys = needs_row ? record.keys : *known;
   }

@@ -137,7 +137,8 @@ Status SourceList::Impl::Erase(const Found& gone, const AddOptions& options) {
       }
       return s;
     };
-    return queue->ChangeSources(erase, Durability::kAsync);  // The next list drops what a crash brings back.
+    return queue->ChangeSources(
+        erase, Durability::kAsync);  // The next list drops what a crash brings back.
   }
   const std::vector<std::string_view> keys(gone.object.keys.begin(), gone.object.keys.end());
   const Observation observation{.object = gone.object.object, .keys = keys};

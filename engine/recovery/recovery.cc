@@ -75,7 +75,7 @@ Status RestoreQueue(const storage::Reader& reader, storage::QueueId id, Time now
     status = ahead.status();
   }
   if (status.ok()) {
-    state->FinishRestore();
+    state->FinishRestore(now);
   }
   return status;
 }

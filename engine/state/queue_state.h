@@ -309,9 +309,8 @@ class QueueState {
   static int64_t PauseEndUs(const storage::QueueStateRecord& record, int64_t wall_us);
   // Ends the recovery. Moves keys of lanes that the order does not have (it may be another order
   // than at the last opening) to the back of kFastLane, gives each key a sequence of its own, makes
-  // keys clean that were processing when
-  // they were quarantined, and records the number of shards.
-  void FinishRestore();
+  // keys clean that were processing when they were quarantined, and records the number of shards.
+  void FinishRestore(Time now);
 
  private:
   std::optional<int64_t> FirstDue() const;

@@ -221,7 +221,7 @@ Status QueueState::RestoreCursor(const storage::CursorRecord& record) {
   return {};
 }
 
-void QueueState::FinishRestore() {
+void QueueState::FinishRestore(Time now) {
   for (Item* item : displaced_) {
     if (item->quarantined()) {
       // A worker held it and had not called Done, or that was not written.
@@ -241,7 +241,7 @@ void QueueState::FinishRestore() {
   restored_source_ = nullptr;
   removed_source_.reset();
   for (const std::unique_ptr<LaneOrder>& order : orders_) {
-    order->BeginRestored();
+    order->BeginRestored(PassedAtStart(rules_.starvation_bound, now.wall_us));
   }
   if (sharded_ && shards_on_disk_ != shards_) {
     shards_on_disk_ = shards_;

@@ -52,7 +52,8 @@ bool ObjectFacts::HasKeys(std::string_view encoded) const {
 }
 
 bool ObjectFacts::IsOf(const TrackedSource& source) const {
-  return HasVersion() && (keys & kOwedBit) == 0 && static_cast<uint16_t>(version) == Tag(source.fingerprint, source.scope);
+  return HasVersion() && (keys & kOwedBit) == 0 &&
+         static_cast<uint16_t>(version) == Tag(source.fingerprint, source.scope);
 }
 
 ObjectFacts* TrackedSource::Find(const ObjectId& object) {

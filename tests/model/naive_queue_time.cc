@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/order/order.h"
 #include "tests/model/naive_queue.h"
 
 namespace wq::model {
@@ -121,8 +122,8 @@ void NaiveQueue::Recover() {
   of_queue_ = options_.limits;
   of_groups_ = options_.group_limits;
   const std::vector<const Entry*> pending = Pending();
-  for (const Entry* entry : pending) {  // A start begins with a lower lane.
-    passed_[ShardOf(entry->first)] = std::max(options_.starvation_bound, 1U) - 1;
+  for (const Entry* entry : pending) {
+    passed_[ShardOf(entry->first)] = PassedAtStart(options_.starvation_bound, wall_us_);
   }
   for (const Entry* entry : pending) {
     if (HasLane(entry->second.lane)) {

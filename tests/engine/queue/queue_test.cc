@@ -192,6 +192,31 @@ TEST_F(QueueTest, AddRateLimitedBacksOffByTheDurableCount) {
   EXPECT_EQ(queue_->NumRequeues("a"), 0U);
 }
 
+TEST_F(QueueTest, NoLaneStarvesHoweverOftenTheQueueIsOpened) {
+  const QueueOptions options{.order = Order::kTwoLanes, .starvation_bound = 4};
+  for (const int hand_outs : {1, 2, 3, 4, 5}) {
+    SCOPED_TRACE(hand_outs);
+    std::map<Lane, int> served;
+    for (int start = 0; start < 40; ++start) {
+      clock_.Advance(std::chrono::milliseconds(1234));
+      CloseAndOpen(options);
+      for (const char* key : {"f1", "f2", "f3", "f4", "f5", "f6"}) {
+        ASSERT_TRUE(queue_->Add(key).ok());
+      }
+      for (const char* key : {"s1", "s2", "s3"}) {
+        ASSERT_TRUE(queue_->Add(key, {.lane = kSlowLane}).ok());
+      }
+      for (int i = 0; i < hand_outs; ++i) {
+        const std::string key = Get();
+        ++served[key.front() == 's' ? kSlowLane : kFastLane];
+        ASSERT_TRUE(queue_->Done(key).ok());
+      }
+    }
+    EXPECT_GT(served[kSlowLane], 5 * hand_outs);  // A fourth is 10 of each 40.
+    EXPECT_GT(served[kFastLane], 25 * hand_outs);
+  }
+}
+
 TEST_F(QueueTest, TheBucketGivesNoFreshBurstAtEachStart) {
   for (int start = 0; start < 4; ++start) {
     CloseAndOpen({.limiter = std::make_shared<Bucket>(0.001, 2)});

@@ -449,7 +449,8 @@ TEST_F(SourcesTest, ANewFingerprintMakesEachRowCountAsChangedOnce) {
 // A change that was refused, before a filtered observation of the same object.
 TEST_F(SourcesTest, AFilteredObservationDoesNotHideOneThatWasNotMade) {
   const auto filtered = [&](std::string_view version) {
-    return ObserveBy(&pods_, {.object = "a", .version = version, .tombstone = "t", .filtered = true});
+    return ObserveBy(&pods_,
+                     {.object = "a", .version = version, .tombstone = "t", .filtered = true});
   };
   CloseAndOpen({.max_pending = 1, .when_full = WhenFull::kRefuse});
   OpenSource();

@@ -114,7 +114,7 @@ const Scenario kScenarios[] = {
     {"WhatWasQuarantinedStaysThereWhatWasDeletedIsQueued", kPlain,
      "add a; add b; get 2: a b; quarantine a; fail b 1; delete b; back a b: yes yes;"
      "counts: 1 queued, 1 quarantined; disk: b quarantined:a=0"},
-    {"AStartBeginsWithALowerLane",
+    {"AStartMayBeginWithALowerLane",
      {.order = Order::kTwoLanes, .starvation_bound = 3},
      "add s1 lane=slow; add s2 lane=slow; add f1; add f2; add f3; get: f1; done f1; crash; get: s1;"
      "get: f2; crash; get: s1; done s1; get: f2"},
