@@ -75,7 +75,7 @@ class Outcomes(AioCase):
     """By any server."""
 
     async def test_the_outcomes_of_handlers(self):
-        keys = ["done", "failed", "later", "hopeless", "back", "unmade"]
+        keys = ["done", "failed", "exits", "later", "hopeless", "back", "unmade"]
         await self.pods.add("pods", keys, create=True)
         errors = []
 
@@ -83,7 +83,9 @@ class Outcomes(AioCase):
         async def reconcile(job):
             if job.text == "failed" and job.failures == 0:
                 raise ValueError("boom")
-            if job.text == "failed":
+            if job.text == "exits" and job.failures == 0:
+                raise SystemExit(3)
+            if job.text in ("failed", "exits"):
                 errors.append(job.last_error)
             if job.text == "unmade" and job.failures == 0:
                 cancelled = asyncio.get_running_loop().create_future()
@@ -102,12 +104,13 @@ class Outcomes(AioCase):
         self.quiet()
         task = self.run_workers()
         await self.counts(
-            lambda c: errors[1:] and not c.queued + c.processing and c.delayed == c.quarantined == 1
+            lambda c: errors[2:] and not c.queued + c.processing and c.delayed == c.quarantined == 1
         )
-        self.assertCountEqual(errors, ["ValueError: boom", "asyncio.exceptions.CancelledError"])
+        wanted = ["ValueError: boom", "SystemExit: 3", "asyncio.exceptions.CancelledError"]
+        self.assertCountEqual(errors, wanted)
         await self.stop(task)
         stats = self.pods.stats()["pods"]
-        self.assertEqual((stats.done, stats.failed), (4, 3))
+        self.assertEqual((stats.done, stats.failed), (5, 4))
         self.assertEqual((stats.requeued, stats.given_back), (1, 1))
 
     async def test_added_again_reports_a_later_add(self):

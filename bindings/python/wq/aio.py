@@ -211,7 +211,7 @@ class _Worker(Receiver[Job]):
             cancelling = getattr(job._task, "cancelling", int)  # Since Python 3.11.
             ours = job._cancelled or cancelling() > 0
             outcome = outcomes.GiveBack() if ours else self._outcome(job, error)
-        except Exception as error:
+        except (Exception, SystemExit) as error:  # SystemExit would end all workers.
             outcome = self._outcome(job, error)
         _fork.leave()
         self._answer(job, outcome)
