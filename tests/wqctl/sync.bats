@@ -24,6 +24,15 @@ list() { printf '%s\n' "$@" | tr ' ' '\t'; }
   contains "$(wqctl ls -q q -o jsonl)" 'y\nz'
 }
 
+@test "what is not to be had is refused before anything is changed" {
+  store_with
+  run -2 sync --durability replicated < <(list 'a 1')
+  contains "$output" "not replicated"
+  [ -z "$(dumped_keys)" ]
+  run -0 sync < <(list 'a 1')
+  [ "$output" = "changed 1, unchanged 0, deleted 0" ]
+}
+
 @test "a list with a bad line is not complete" {
   store_with
   sync < <(list 'a 1' 'b 1')

@@ -71,6 +71,7 @@ class Syncer {
       s = wq::Status::Locked(s.message() + ": sync needs the store for itself; end that first");
     }
     wq::Source source;
+    if (s.ok()) s = opened.queue->Flush(args_.durability);  // Refused before anything is changed.
     if (s.ok()) s = opened.queue->OpenSource(args_.source, &source);
     if (s.ok()) {
       s = source.BeginList({.scope = args_.scope, .fingerprint = args_.fingerprint}, &list_);
