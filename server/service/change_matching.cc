@@ -118,7 +118,8 @@ class MatchingChange {
         .lane = request_.has_lane() ? std::optional<Lane>(request_.lane()) : std::nullopt,
         .group = {},
         .delay = {},
-        .durability = Durability::kAsync};
+        .durability = Durability::kAsync,
+        .wait_for_room = std::chrono::microseconds(0)};  // Others wait for their turn.
     Status s = access_->Add(keys, add, &result);
     done_ += result.added + result.deduplicated;
     return s.ok() && !result.refused.empty() ? result.refused.front().second : s;

@@ -103,6 +103,18 @@ TEST_F(ChangeMatchingTest, RefusesWhatIsInvalid) {
   EXPECT_EQ(Matching({}).size(), 1U);
 }
 
+TEST_F(ChangeMatchingTest, WaitsForNoRoom) {
+  Queue* full = nullptr;
+  ASSERT_TRUE(store_->OpenQueue("full", {.max_pending = 1}, &full).ok());
+  ASSERT_TRUE(full->Add("a").ok());
+  ASSERT_TRUE(full->AddAfter("b", hours(5)).ok());
+  Request add = Of(Request::ADD, "b");
+  add.set_queue("full");
+  v1::ChangeMatchingResponse response;
+  EXPECT_THAT(TryChange(add, &response).error_message(), HasSubstr("full"));
+  EXPECT_EQ(full->Counts().delayed, 1U);
+}
+
 // Beside a worker and an adder: no key that matches all the time is left out, no other one is
 // changed.
 TEST_F(ChangeMatchingTest, ManyKeysUnderLoad) {
