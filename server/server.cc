@@ -240,7 +240,7 @@ void Server::Impl::AddMethods() {
       [this](std::string_view queue, std::string_view key, size_t limit, KeyHistory* history) {
         return store->History(queue, key, limit, history);
       },
-      &methods);
+      &searches, &methods);
   AddHealth([this] { return Readiness(*store).status == 200; }, &methods);
   AddReflection(&methods);
   if (options.log_change != nullptr) {

@@ -84,7 +84,7 @@ void ViewServer::Impl::AddMethods() {
         Status s = ReadHistory(dir, queue, key, limit, history);
         return s.code() == StatusCode::kNotFound ? Status::NotSupported(s.message()) : s;
       },
-      &methods);
+      &turns, &methods);
   methods.Add(Unary<v1::ListWorkersRequest, v1::ListWorkersResponse>(
       "wq.v1.Admin", "ListWorkers",
       [](const v1::ListWorkersRequest&, v1::ListWorkersResponse*) { return Status::Ok(); }));

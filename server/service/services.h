@@ -27,7 +27,8 @@ void AddWorkService(WorkHub* hub, MethodTable* table);
 // `read` is as Store::History.
 using HistoryReader = std::function<Status(std::string_view queue, std::string_view key,
                                            size_t limit, KeyHistory* history)>;
-void AddHistoryService(HistoryReader read, MethodTable* table);  // Browse.GetHistory.
+// Browse.GetHistory.
+void AddHistoryService(HistoryReader read, SearchTurns* turns, MethodTable* table);
 void AddAdminService(StoreAccess* access, WorkHub* hub, MethodTable* table);
 // Browse.GetOverview and Browse.GetSeries. Both readers may block.
 using OverviewReader = std::function<void(const std::string& queue, v1::GetOverviewResponse*)>;

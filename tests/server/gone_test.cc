@@ -107,6 +107,25 @@ class GoneTest : public ::testing::Test, protected ServerFixture {
   std::unique_ptr<RpcServer> rpc_;
 };
 
+TEST_F(GoneTest, AHistoryOfAClientThatIsGoneIsNotRead) {
+  bool read = false;
+  AddHistoryService(
+      [&read](std::string_view, std::string_view, size_t, KeyHistory*) {
+        read = true;
+        return Status::Ok();
+      },
+      &turns_, &methods_);
+  const v1::GetHistoryRequest request;
+  const std::string path = "/wq.v1.Browse/GetHistory";
+  {
+    const SearchTurn other(&turns_, {});
+    EXPECT_EQ(CallOfGone<v1::GetHistoryResponse>(path, request).code(), StatusCode::kShuttingDown);
+    EXPECT_FALSE(read);
+  }
+  EXPECT_TRUE(CallOfGone<v1::GetHistoryResponse>(path, request).ok());
+  EXPECT_TRUE(read);
+}
+
 TEST_F(GoneTest, ASearchOfAClientThatIsGoneEnds) {
   v1::SearchRequest search;
   search.set_queue("endless");
