@@ -66,6 +66,10 @@ Status StoreAccess::Find(std::string_view name, bool create, Queue** queue) {
     opened_.emplace(name);
     return {};
   }
+  if (s.code() == StatusCode::kAlreadyExists) {  // The process has opened it by itself.
+    *queue = store_->FindQueue(name);
+    return *queue == nullptr ? s : Status::Ok();
+  }
   return s.ok() ? Status::NotFound("there is no " + Named(name)) : s;
 }
 

@@ -93,7 +93,8 @@ Status Snapshot(const StoreAccess& access, const Caller& caller,
   if (access.store().dir().empty()) {
     return Status::NotSupported("a store in memory has no files to copy");
   }
-  if (!request.directory().starts_with('/')) {
+  if (!request.directory().starts_with('/') ||
+      request.directory().find('\0') != std::string::npos) {
     return Status::InvalidArgument("the directory \"" + EscapeKey(request.directory()) +
                                    "\" is not an absolute path");
   }

@@ -435,6 +435,7 @@ TEST_F(LiveTest, ABadCallIsAnErrorThatNamesTheField) {
            Case{"Admin/Change", R"({"queue": "pods", "keys": []})", "kind 0"},
            Case{"Admin/Pause", R"({"queue": "pods", "for_us": -1})", "-"},
            Case{"Admin/CreateSnapshot", R"({"directory": "here"})", "here"},
+           Case{"Admin/CreateSnapshot", R"({"directory": "/here\u0000/there"})", "here"},
        }) {
     const std::string answer = Post("/wq.v1." + std::string(c.path), c.json);
     EXPECT_EQ(StatusOf(answer), 400) << c.json << answer;
@@ -443,6 +444,21 @@ TEST_F(LiveTest, ABadCallIsAnErrorThatNamesTheField) {
   }
   EXPECT_THAT(pods_->List(1), IsEmpty());
   EXPECT_FALSE(pods_->Counts().paused);
+}
+
+// By another way than a request, as a SIGHUP does it: between the look for it and its opening.
+TEST_F(LiveTest, AQueueThatIsOpenedMeanwhileIsFound) {
+  StoreAccess access(
+      store_.get(),
+      [this](std::string_view name, bool, Queue** queue) {
+        Queue* other = nullptr;
+        EXPECT_TRUE(store_->OpenQueue(name, {}, &other).ok());
+        return store_->OpenQueue(name, {}, queue);
+      },
+      true);
+  Queue* queue = nullptr;
+  ASSERT_TRUE(access.Find("new", true, &queue).ok());
+  EXPECT_EQ(queue, store_->FindQueue("new"));
 }
 
 }  // namespace

@@ -190,7 +190,8 @@ wq::Status Daemon::OpenQueues() {
       options = config_.Of(name).Options();
     }
     wq::Queue* queue = nullptr;
-    if (wq::Status s = store_->OpenQueue(name, options, &queue); !s.ok()) {
+    const wq::Status s = store_->OpenQueue(name, options, &queue);
+    if (!s.ok() && s.code() != wq::StatusCode::kAlreadyExists) {  // A client may have opened it.
       return {s.code(), "queue \"" + wq::EscapeKey(name, 100) + "\": " + s.message()};
     }
   }
