@@ -1,7 +1,6 @@
 package wq
 
-// This file fits queues to controller-runtime: its names, its NewQueue, its AddOpts; and to
-// client-go's metrics providers.
+// This file fits queues to controller-runtime: its names, its NewQueue, its AddOpts.
 
 import (
 	"crypto/sha256"
@@ -65,22 +64,6 @@ func NewPriorityQueue[O PriorityOptions, T comparable](
 	return q
 }
 
-// NewPriorityQueueFunc returns NewPriorityQueue as a function of the type of
-// controller.Options.NewQueue, without its limiter:
-//
-//	controller.Options{NewQueue: wq.NewPriorityQueueFunc[priorityqueue.AddOpts,
-//		workqueue.TypedRateLimiter[reconcile.Request],
-//		workqueue.TypedRateLimitingInterface[reconcile.Request]](
-//		store, wq.QueueOptions[reconcile.Request]{})}
-//
-// I is an interface that *PriorityQueue[T, O] implements; otherwise the returned function panics.
-func NewPriorityQueueFunc[O PriorityOptions, L any, I any, T comparable](
-	store Opener, options QueueOptions[T]) func(name string, limiter L) I {
-	return func(name string, _ L) I {
-		return any(NewPriorityQueue[O](store, name, options)).(I)
-	}
-}
-
 // NewQueue opens the queue of a controller with this limiter. The controller may have any name
 // (QueueName). It is for callers that cannot return an error, and panics if OpenQueue fails.
 //
@@ -94,23 +77,6 @@ func NewQueue[T comparable](store Opener, name string, limiter RateLimiter[T]) *
 		panic(fmt.Sprintf("wq: opening queue %q: %v", name, err))
 	}
 	return q
-}
-
-// NewQueueFunc returns NewQueue as a function of the type of controller.Options.NewQueue. It is for
-// controllers that need the limiter of their options, as the returned function passes it on;
-// controller-runtime passes one even if the options have none. Otherwise use NewPriorityQueue: its
-// backoff and its priorities survive restarts.
-//
-//	controller.Options{RateLimiter: own, NewQueue: wq.NewQueueFunc[reconcile.Request,
-//		workqueue.TypedRateLimiter[reconcile.Request],
-//		workqueue.TypedRateLimitingInterface[reconcile.Request]](store)}
-//
-// I is an interface that *Queue[T] implements; otherwise the returned function panics.
-func NewQueueFunc[T comparable, L RateLimiter[T], I any](
-	store Opener) func(name string, limiter L) I {
-	return func(name string, limiter L) I {
-		return any(NewQueue[T](store, name, limiter)).(I)
-	}
 }
 
 // PriorityOptions is controller-runtime's priorityqueue.AddOpts: a struct with these fields, in any

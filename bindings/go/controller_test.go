@@ -11,24 +11,19 @@ import (
 
 func TestNewPriorityQueueFitsNewQueue(t *testing.T) {
 	store := memoryStore(t)
-	for name, options := range map[string]controllerOptions{
-		"plain": {NewQueue: func(name string,
-			_ typedRateLimiter[request]) typedRateLimitingInterface[request] {
-			return NewPriorityQueue[addOpts](store, name, QueueOptions[request]{})
-		}},
-		"func": {NewQueue: NewPriorityQueueFunc[addOpts, typedRateLimiter[request],
-			typedRateLimitingInterface[request]](store, QueueOptions[request]{})},
-	} {
-		q, ok := options.NewQueue(name, noWait{}).(priorityQueue[request])
-		if !ok {
-			t.Fatalf("%s: controller-runtime would not see a priority queue", name)
-		}
-		low, high := request{namespacedName{"", "low"}}, request{namespacedName{"", "high"}}
-		q.AddWithOpts(addOpts{Priority: at(-100)}, low)
-		q.AddWithOpts(addOpts{Priority: at(1)}, high)
-		if got, _, shutdown := q.GetWithPriority(); shutdown || got != high {
-			t.Fatalf("%s: got %v, %v", name, got, shutdown)
-		}
+	options := controllerOptions{NewQueue: func(name string,
+		_ typedRateLimiter[request]) typedRateLimitingInterface[request] {
+		return NewPriorityQueue[addOpts](store, name, QueueOptions[request]{})
+	}}
+	q, ok := options.NewQueue("pods", noWait{}).(priorityQueue[request])
+	if !ok {
+		t.Fatal("controller-runtime would not see a priority queue")
+	}
+	low, high := request{namespacedName{"", "low"}}, request{namespacedName{"", "high"}}
+	q.AddWithOpts(addOpts{Priority: at(-100)}, low)
+	q.AddWithOpts(addOpts{Priority: at(1)}, high)
+	if got, _, shutdown := q.GetWithPriority(); shutdown || got != high {
+		t.Fatal(got, shutdown)
 	}
 }
 

@@ -39,29 +39,24 @@ func (noWait) NumRequeues(request) int    { return 0 }
 
 func TestAControllerTakesTheQueue(t *testing.T) {
 	store := memoryStore(t)
-	for name, options := range map[string]controllerOptions{
-		"typed": {NewQueue: NewQueueFunc[request, typedRateLimiter[request],
-			typedRateLimitingInterface[request]](store)},
-		"plain": {NewQueue: func(name string,
-			l typedRateLimiter[request]) typedRateLimitingInterface[request] {
-			return NewQueue[request](store, name, l)
-		}},
-	} {
-		q := options.NewQueue(name, noWait{})
-		pod := request{namespacedName{Namespace: "default", Name: "pod-1"}}
-		q.Add(pod)
-		got, shutdown := q.Get()
-		if shutdown || got != pod {
-			t.Fatalf("%s: got %v, %v", name, got, shutdown)
-		}
-		q.AddRateLimited(got)
-		if n := q.NumRequeues(got); n != 1 {
-			t.Fatalf("%s: %d requeues", name, n)
-		}
-		q.Done(got)
-		if q.Len() != 1 {
-			t.Fatalf("%s: %d items are queued", name, q.Len())
-		}
+	options := controllerOptions{NewQueue: func(name string,
+		l typedRateLimiter[request]) typedRateLimitingInterface[request] {
+		return NewQueue[request](store, name, l)
+	}}
+	q := options.NewQueue("pods", noWait{})
+	pod := request{namespacedName{Namespace: "default", Name: "pod-1"}}
+	q.Add(pod)
+	got, shutdown := q.Get()
+	if shutdown || got != pod {
+		t.Fatal(got, shutdown)
+	}
+	q.AddRateLimited(got)
+	if n := q.NumRequeues(got); n != 1 {
+		t.Fatalf("%d requeues", n)
+	}
+	q.Done(got)
+	if q.Len() != 1 {
+		t.Fatalf("%d items are queued", q.Len())
 	}
 }
 

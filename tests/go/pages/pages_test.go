@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"example.org/wq"
-	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
@@ -18,13 +17,6 @@ import (
 
 // What the comments of the package show, as far as it is code on its own.
 var (
-	_ = controller.Options{NewQueue: wq.NewPriorityQueueFunc[priorityqueue.AddOpts,
-		workqueue.TypedRateLimiter[reconcile.Request],
-		workqueue.TypedRateLimitingInterface[reconcile.Request]](
-		nil, wq.QueueOptions[reconcile.Request]{})}
-	_ = controller.Options{NewQueue: wq.NewQueueFunc[reconcile.Request,
-		workqueue.TypedRateLimiter[reconcile.Request],
-		workqueue.TypedRateLimitingInterface[reconcile.Request]](nil)}
 	_ = func(mgr manager.Manager) wq.StoreOptions {
 		return wq.StoreOptions{Logger: mgr.GetLogger().WithName("wq")}
 	}
