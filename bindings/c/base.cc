@@ -1,4 +1,4 @@
-// The C interface: names of codes, bytes, key lists, texts.
+// The C interface: names of codes, bytes, key lists, the version.
 
 #include "wq/c/base.h"
 
@@ -8,7 +8,6 @@
 #include "bindings/c/boundary/arguments.h"
 #include "bindings/c/boundary/bytes.h"
 #include "bindings/c/boundary/call.h"
-#include "wq/keys.h"
 
 using wq::Status;
 using wq::c::Enter;
@@ -82,16 +81,5 @@ wq_code wq_keys_next(const char* list, size_t list_size, size_t* offset, const c
 }
 
 const char* wq_version(void) { return WQ_VERSION; }
-
-wq_code wq_escape_key(const char* bytes, size_t size, size_t max_bytes, wq_bytes* text,
-                      wq_error* error) {
-  return Enter(error, [&]() -> Status {
-    if (Status s = wq::c::CheckInput("bytes", bytes, size); !s.ok()) {
-      return s;
-    }
-    return wq::c::AssignChecked(
-        "text", wq::EscapeKey({bytes, size}, max_bytes == 0 ? 256 : max_bytes), text);
-  });
-}
 
 }  // extern "C"

@@ -1,11 +1,10 @@
-// The C interface: calls on a queue as a whole: its name, pausing, shutting down, flushing.
+// The C interface: calls on a queue as a whole: pausing, shutting down, flushing.
 
 #include "wq/queue.h"
 
 #include <chrono>
 #include <optional>
 
-#include "bindings/c/boundary/bytes.h"
 #include "bindings/c/boundary/options.h"
 #include "bindings/c/queue_call.h"
 #include "wq/wq.h"
@@ -16,11 +15,6 @@ using wq::c::Output;
 using wq::c::QueueCall;
 
 extern "C" {
-
-wq_code wq_queue_name(wq_queue queue, wq_bytes* name, wq_error* error) {
-  return QueueCall(queue, error,
-                   [&](Queue& q) { return wq::c::AssignChecked("name", q.name(), name); });
-}
 
 wq_code wq_queue_pause(wq_queue queue, int64_t duration_us, wq_error* error) {
   return QueueCall(queue, error, [duration_us](Queue& q) {

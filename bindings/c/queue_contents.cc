@@ -1,4 +1,4 @@
-// The C interface: reports of the contents of a queue: counts, lanes, lists of keys, positions.
+// The C interface: reports of the contents of a queue: counts, lists of keys, positions.
 
 #include "bindings/c/queue_call.h"
 #include "wq/queue.h"
@@ -35,20 +35,6 @@ wq_code wq_queue_counts(wq_queue queue, wq_counts* counts, wq_error* error) {
                             .held_back = now.held_back,
                             .resyncs = now.resyncs};
     return Output("counts", written, counts);
-  });
-}
-
-wq_code wq_queue_lanes(wq_queue queue, wq_visit_lane visit, void* arg, wq_error* error) {
-  return QueueCall(queue, error, [&](const Queue& q) -> Status {
-    if (visit == nullptr) {
-      return NullArgument("visit");
-    }
-    const auto lanes = q.Counts().lanes;
-    const CallbackScope scope;
-    for (auto it = lanes.rbegin(); it != lanes.rend() && visit(arg, it->first, it->second) != 0;
-         ++it) {
-    }
-    return {};
   });
 }
 

@@ -141,18 +141,9 @@ wq_code wq_queue_get(wq_queue queue, int64_t timeout_us, wq_bytes* key, wq_error
 }
 
 wq_code wq_queue_get_batch(wq_queue queue, size_t max_keys, int64_t timeout_us, wq_bytes* list,
-                           size_t* count, wq_error* error) {
+                           int32_t* lanes, size_t* count, wq_error* error) {
   return Call<QueueObject>(queue.handle, error, [&](QueueObject& q) {
-    return TakeBatch(q, max_keys, timeout_us, list, nullptr, count, GetOf(*q.queue));
-  });
-}
-
-wq_code wq_queue_get_with_lanes(wq_queue queue, size_t max_keys, int64_t timeout_us, wq_bytes* list,
-                                int32_t* lanes, size_t* count, wq_error* error) {
-  return Call<QueueObject>(queue.handle, error, [&](QueueObject& q) {
-    return lanes == nullptr
-               ? wq::c::NullArgument("lanes")
-               : TakeBatch(q, max_keys, timeout_us, list, lanes, count, GetOf(*q.queue));
+    return TakeBatch(q, max_keys, timeout_us, list, lanes, count, GetOf(*q.queue));
   });
 }
 
@@ -225,18 +216,9 @@ wq_code wq_worker_get(wq_worker worker, int64_t timeout_us, wq_bytes* key, wq_er
 }
 
 wq_code wq_worker_get_batch(wq_worker worker, size_t max_keys, int64_t timeout_us, wq_bytes* list,
-                            size_t* count, wq_error* error) {
+                            int32_t* lanes, size_t* count, wq_error* error) {
   return Call<WorkerObject>(worker.handle, error, [&](WorkerObject& w) {
-    return TakeBatch(*w.queue, max_keys, timeout_us, list, nullptr, count, GetOf(*w.worker));
-  });
-}
-
-wq_code wq_worker_get_with_lanes(wq_worker worker, size_t max_keys, int64_t timeout_us,
-                                 wq_bytes* list, int32_t* lanes, size_t* count, wq_error* error) {
-  return Call<WorkerObject>(worker.handle, error, [&](WorkerObject& w) {
-    return lanes == nullptr
-               ? wq::c::NullArgument("lanes")
-               : TakeBatch(*w.queue, max_keys, timeout_us, list, lanes, count, GetOf(*w.worker));
+    return TakeBatch(*w.queue, max_keys, timeout_us, list, lanes, count, GetOf(*w.worker));
   });
 }
 

@@ -66,13 +66,10 @@ Status EndStore(uint64_t handle, StoreObject* object) {
   registry.WaitUnpinned(handle);
   registry.Release(handle);
   auto queues = RetireAll<QueueObject>(object->queues);
-  auto closed_queues = RetireAll<QueueObject>(object->closed_queues);
   RetireAll<WorkerObject>(object->workers).clear();
   RetireAll<SourceObject>(object->sources).clear();
-  for (const auto* const all : {&queues, &closed_queues}) {
-    for (const auto& queue : *all) {
-      queue->readiness.reset();
-    }
+  for (const auto& queue : queues) {
+    queue->readiness.reset();
   }
   object->store.reset();  // Before what its queues borrow.
   return status;
@@ -152,33 +149,11 @@ wq_code wq_store_open_queue(wq_store store, const char* name, const wq_queue_opt
 }
 
 wq_code wq_queue_close(wq_queue queue, wq_error* error) {
-  return Call<QueueObject>(queue.handle, error, [queue](QueueObject& q) -> Status {
+  return Call<QueueObject>(queue.handle, error, [](QueueObject& q) -> Status {
     if (Status here = wq::c::NotInCallback("wq_queue_close"); !here.ok()) {
       return here;
     }
-    if (Status s = q.store->store->CloseQueue(q.queue); !s.ok()) {
-      return s;
-    }
-    q.store->queues.MoveTo(&q.store->closed_queues, queue.handle);
-    return {};
-  });
-}
-
-wq_code wq_store_find_queue(wq_store store, const char* name, wq_queue* queue, wq_error* error) {
-  return Call<StoreObject>(store.handle, error, [&](StoreObject& s) -> Status {
-    if (name == nullptr || queue == nullptr) {
-      return wq::c::NullArgument("name or queue");
-    }
-    *queue = WQ_NO_QUEUE;
-    for (const uint64_t handle : s.queues.All()) {
-      const wq::c::Pinned<QueueObject> open(handle);
-      // Not one that CloseQueue has closed and wq_queue_close has not moved yet.
-      if (open.get() != nullptr && open.get()->queue == s.store->FindQueue(name)) {
-        queue->handle = handle;
-        return {};
-      }
-    }
-    return Status::NotFound("no queue of this name is open");
+    return q.store->store->CloseQueue(q.queue);
   });
 }
 

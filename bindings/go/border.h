@@ -200,7 +200,7 @@ typedef struct wqgo_buffer {
 typedef struct wqgo_getter {
   wq_queue queue;
   wq_worker worker;
-  int32_t has_lanes;  // The lanes of keys are wanted. Only without a worker.
+  int32_t has_lanes;  // The lanes of keys are wanted.
 } wqgo_getter;
 
 static inline wqgo_result wqgo_taken(wq_code code, const wq_error* error) {
@@ -218,21 +218,14 @@ static inline wqgo_result wqgo_get(wqgo_getter from, wqgo_buffer* buffer) {
   return wqgo_taken(code, &error);
 }
 
-// Takes at most `max` keys, without waiting; writes a key list to `buffer`.
-static inline wqgo_result wqgo_get_batch(wqgo_getter from, size_t max, wqgo_buffer* buffer) {
+// Takes at most `max` keys, without waiting; writes a key list to `buffer`, and the keys' lanes to
+// `lanes` unless it is NULL.
+static inline wqgo_result wqgo_get_batch(wqgo_getter from, size_t max, wqgo_buffer* buffer,
+                                         int32_t* lanes) {
   wq_error error;
   const wq_code code =
       from.worker.handle != 0
-          ? wq_worker_get_batch(from.worker, max, 0, &buffer->bytes, &buffer->count, &error)
-          : wq_queue_get_batch(from.queue, max, 0, &buffer->bytes, &buffer->count, &error);
-  return wqgo_taken(code, &error);
-}
-
-// As wqgo_get_batch, and writes the keys' lanes.
-static inline wqgo_result wqgo_get_with_lanes(wqgo_getter from, size_t max, wqgo_buffer* buffer,
-                                              int32_t* lanes) {
-  wq_error error;
-  const wq_code code =
-      wq_queue_get_with_lanes(from.queue, max, 0, &buffer->bytes, lanes, &buffer->count, &error);
+          ? wq_worker_get_batch(from.worker, max, 0, &buffer->bytes, lanes, &buffer->count, &error)
+          : wq_queue_get_batch(from.queue, max, 0, &buffer->bytes, lanes, &buffer->count, &error);
   return wqgo_taken(code, &error);
 }

@@ -206,12 +206,11 @@ func takeMany(
 	from C.wqgo_getter, lanes []C.int32_t, max int) (keys []string, code Code, err error) {
 	r := takeBuffer()
 	defer r.giveBack()
-	var result C.wqgo_result
-	if lanes == nil {
-		result = C.wqgo_get_batch(from, C.size_t(max), r.c)
-	} else {
-		result = C.wqgo_get_with_lanes(from, C.size_t(max), r.c, &lanes[0])
+	var first *C.int32_t
+	if lanes != nil {
+		first = &lanes[0]
 	}
+	result := C.wqgo_get_batch(from, C.size_t(max), r.c, first)
 	switch result.code {
 	case C.WQ_OK:
 		return splitKeys(r.text(), int(r.c.count)), 0, nil

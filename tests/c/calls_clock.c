@@ -12,7 +12,7 @@ static wq_code inside = WQ_OK;  // What a call inside the clock returned.
 
 static int64_t read_steady(void* arg) {
   if (arg != NULL) {
-    __atomic_store_n(&inside, wq_escape_key("k", 1, 0, arg, NULL), __ATOMIC_RELAXED);
+    __atomic_store_n(&inside, wq_keys_append(arg, "k", 1, NULL), __ATOMIC_RELAXED);
   }
   return __atomic_load_n(&now_us, __ATOMIC_RELAXED);
 }

@@ -33,7 +33,6 @@ std::vector<std::function<wq_code(wq_queue)>> QueueCalls(bool good) {
   counts.size = sizeof counts;
   const char* const k = good ? "k" : nullptr;
   wq_bytes* const out = good ? &bytes : nullptr;
-  const auto lane = good ? [](void*, int32_t, size_t) { return 1; } : wq_visit_lane(nullptr);
   const auto queued =
       good ? [](void*, const wq_queued_key*) { return 1; } : wq_visit_queued(nullptr);
   const auto quarantined =
@@ -64,13 +63,7 @@ std::vector<std::function<wq_code(wq_queue)>> QueueCalls(bool good) {
       },
       [=](wq_queue q) { return wq_queue_causes(q, k, 1, cause, nullptr, nullptr, nullptr); },
       [=](wq_queue q) { return wq_queue_get(q, 0, out, nullptr); },
-      [=](wq_queue q) { return wq_queue_get_batch(q, 1, 0, out, nullptr, nullptr); },
-      [=](wq_queue q) {
-        return wq_queue_get_with_lanes(q, 1, 0, good ? out : nullptr, &flag, nullptr, nullptr);
-      },
-      [=](wq_queue q) {
-        return wq_queue_get_with_lanes(q, 1, 0, out, good ? &flag : nullptr, nullptr, nullptr);
-      },
+      [=](wq_queue q) { return wq_queue_get_batch(q, 1, 0, out, nullptr, nullptr, nullptr); },
       [=](wq_queue q) { return wq_queue_done(q, k, 1, nullptr); },
       [=](wq_queue q) { return wq_queue_done_batch(q, k, 1, nullptr, nullptr); },
       [=](wq_queue q) { return wq_queue_added_again(q, "k", 1, good ? &flag : nullptr, nullptr); },
@@ -87,7 +80,6 @@ std::vector<std::function<wq_code(wq_queue)>> QueueCalls(bool good) {
       [=](wq_queue q) { return wq_queue_erase_cursor(q, k, nullptr); },
       [=](wq_queue q) { return wq_queue_len(q, good ? &size : nullptr, nullptr); },
       [=](wq_queue q) { return wq_queue_counts(q, good ? &counts : nullptr, nullptr); },
-      [=](wq_queue q) { return wq_queue_lanes(q, lane, nullptr, nullptr); },
       [=](wq_queue q) { return wq_queue_list(q, 1, queued, nullptr, nullptr); },
       [=](wq_queue q) { return wq_queue_position_of(q, "k", 1, good ? &size : nullptr, nullptr); },
       [=](wq_queue q) { return wq_queue_quarantined(q, quarantined, nullptr, nullptr); },
@@ -95,7 +87,6 @@ std::vector<std::function<wq_code(wq_queue)>> QueueCalls(bool good) {
       [=](wq_queue q) { return wq_queue_open_source(q, k, good ? &source : nullptr, nullptr); },
       [=](wq_queue q) { return wq_queue_remove_source(q, k, nullptr); },
       [=](wq_queue q) { return wq_queue_sources(q, visit_source, nullptr, nullptr); },
-      [=](wq_queue q) { return wq_queue_name(q, out, nullptr); },
       [=](wq_queue q) { return wq_queue_is_shutting_down(q, good ? &flag : nullptr, nullptr); },
   };
 }
@@ -130,8 +121,6 @@ TEST_F(MisuseTest, NullIsRefusedByStoresAndBytes) {
   wq_queue queue = WQ_NO_QUEUE;
   EXPECT_EQ(wq_store_open_queue(store_, nullptr, nullptr, &queue, nullptr), WQ_INVALID_ARGUMENT);
   EXPECT_EQ(wq_store_open_queue(store_, "q", nullptr, nullptr, nullptr), WQ_INVALID_ARGUMENT);
-  EXPECT_EQ(wq_store_find_queue(store_, nullptr, &queue, nullptr), WQ_INVALID_ARGUMENT);
-  EXPECT_EQ(wq_store_find_queue(store_, "q", nullptr, nullptr), WQ_INVALID_ARGUMENT);
   EXPECT_EQ(wq_store_delete_queue(store_, nullptr, nullptr), WQ_INVALID_ARGUMENT);
   EXPECT_EQ(wq_store_queue_names(store_, nullptr, nullptr), WQ_INVALID_ARGUMENT);
   EXPECT_EQ(wq_store_uuid(store_, nullptr, nullptr), WQ_INVALID_ARGUMENT);
@@ -139,8 +128,6 @@ TEST_F(MisuseTest, NullIsRefusedByStoresAndBytes) {
   EXPECT_EQ(wq_store_metrics(store_, &bytes_, nullptr), WQ_INVALID_ARGUMENT);  // It has none.
   EXPECT_EQ(wq_keys_append(nullptr, "k", 1, nullptr), WQ_INVALID_ARGUMENT);
   EXPECT_EQ(wq_keys_next(nullptr, 0, nullptr, nullptr, nullptr, nullptr), WQ_INVALID_ARGUMENT);
-  EXPECT_EQ(wq_escape_key("k", 1, 0, nullptr, nullptr), WQ_INVALID_ARGUMENT);
-  EXPECT_EQ(wq_escape_key(nullptr, 1, 0, &bytes_, nullptr), WQ_INVALID_ARGUMENT);
   wq_bytes_free(nullptr);
 }
 
@@ -162,13 +149,10 @@ TEST_F(MisuseTest, AnInvalidHandleIsRefusedByEveryCall) {
     }
   }
   size_t count = 0;
-  int32_t lane = 0;
   uint32_t shard = 0;
   for (const uint64_t bad : {uint64_t{0}, freed.handle, other.handle}) {
     EXPECT_EQ(wq_worker_get({bad}, 0, &bytes_, &error_), WQ_BAD_HANDLE);
-    EXPECT_EQ(wq_worker_get_batch({bad}, 1, 0, &bytes_, &count, &error_), WQ_BAD_HANDLE);
-    EXPECT_EQ(wq_worker_get_with_lanes({bad}, 1, 0, &bytes_, &lane, &count, &error_),
-              WQ_BAD_HANDLE);
+    EXPECT_EQ(wq_worker_get_batch({bad}, 1, 0, &bytes_, nullptr, &count, &error_), WQ_BAD_HANDLE);
     EXPECT_EQ(wq_worker_shards({bad}, &shard, 1, &count, &error_), WQ_BAD_HANDLE);
     EXPECT_EQ(wq_worker_leave({bad}, &error_), WQ_BAD_HANDLE);
   }
@@ -270,7 +254,7 @@ TEST_F(MisuseTest, AMessageIsCutOnAUtf8Boundary) {
   EXPECT_LT(message.size(), sizeof error_.message);
   bytes_ = WQ_NO_BYTES;
   bytes_.capacity = 7;
-  EXPECT_EQ(wq_queue_name(queue_, &bytes_, &error_), WQ_INVALID_ARGUMENT);
+  EXPECT_EQ(wq_store_uuid(store_, &bytes_, &error_), WQ_INVALID_ARGUMENT);
   bytes_ = WQ_NO_BYTES;
 }
 

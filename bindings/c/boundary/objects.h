@@ -2,7 +2,6 @@
 // Register to its Release in the Registry; a thread that has it pinned may use it.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -31,15 +30,6 @@ class HandleList {
     handles_.push_back(Register(object));
     return handles_.back();
   }
-  // Moves the handle to `other`; without effect if it is not in the list.
-  void MoveTo(HandleList* other, uint64_t handle) WQ_EXCLUDES(mu_) {
-    const MutexLock lock(mu_);
-    const MutexLock other_lock(other->mu_);
-    if (const auto at = std::ranges::find(handles_, handle); at != handles_.end()) {
-      other->handles_.push_back(handle);  // If it throws, nothing is moved.
-      handles_.erase(at);
-    }
-  }
   void Erase(uint64_t handle) WQ_EXCLUDES(mu_) {
     const MutexLock lock(mu_);
     std::erase(handles_, handle);
@@ -60,10 +50,9 @@ struct StoreObject {
   std::shared_ptr<TextMetrics> metrics;  // Null: none.
   std::unique_ptr<CallbackClock> clock;  // Null: the machine's.
   std::unique_ptr<Store> store;
-  HandleList queues;         // Those that were not closed.
-  HandleList closed_queues;  // Their handles stay valid.
-  HandleList workers;        // Those that have not left.
-  HandleList sources;        // And their lists, until they are freed.
+  HandleList queues;   // Also those that were closed: their handles stay valid.
+  HandleList workers;  // Those that have not left.
+  HandleList sources;  // And their lists, until they are freed.
 };
 
 struct QueueObject {

@@ -98,14 +98,9 @@ WQ_EXPORT wq_code wq_keys_next(const char* list, size_t list_size, size_t* offse
 typedef int32_t (*wq_visit_cursor)(void* arg, const char* name, const char* value,
                                    size_t value_size);
 
-// --- Texts ---
+// --- The version of the library, which may be later than that of the header: "0.1.0" ---
 
-// The version of the library, which may be later than that of the header: "0.1.0".
 WQ_EXPORT const char* wq_version(void);
-
-// Escapes `bytes` for one line of a terminal or a log. See wq/keys.h. max_bytes 0: 256.
-WQ_EXPORT wq_code wq_escape_key(const char* bytes, size_t size, size_t max_bytes, wq_bytes* text,
-                                wq_error* error);
 
 #ifdef __cplusplus
 }

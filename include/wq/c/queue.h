@@ -14,7 +14,7 @@
 // until WQ_TIMED_OUT again.
 //
 //   for (;;) {                                                   // one thread for all workers
-//     while (wq_queue_get_batch(queue, 64, 0, &keys, &count, NULL) == WQ_OK) hand_out(&keys);
+//     while (wq_queue_get_batch(queue, 64, 0, &keys, NULL, &count, NULL) == WQ_OK) hand_out(&keys);
 //     poll(&(struct pollfd){.fd = fd, .events = POLLIN}, 1, -1);
 //     read(fd, &eight_bytes, 8);
 //   }
@@ -99,15 +99,11 @@ WQ_EXPORT wq_code wq_queue_num_requeues(wq_queue queue, const char* key, size_t 
 // no more keys. Blocks.
 WQ_EXPORT wq_code wq_queue_get(wq_queue queue, int64_t timeout_us, wq_bytes* key, wq_error* error);
 // Hands out all keys that are available, at most max_keys, as a key list. Waits only for the first
-// key. `count` may be NULL.
+// key. lanes[i] is the lane from which key i was handed out; `lanes` has room for max_keys. `lanes`
+// and `count` may be NULL.
 WQ_EXPORT wq_code wq_queue_get_batch(wq_queue queue, size_t max_keys, int64_t timeout_us,
-                                     wq_bytes* list, size_t* count, wq_error* error);
-
-// As wq_queue_get_batch; lanes[i] is the lane from which key i was handed out. `lanes` has room for
-// max_keys.
-WQ_EXPORT wq_code wq_queue_get_with_lanes(wq_queue queue, size_t max_keys, int64_t timeout_us,
-                                          wq_bytes* list, int32_t* lanes, size_t* count,
-                                          wq_error* error);
+                                     wq_bytes* list, int32_t* lanes, size_t* count,
+                                     wq_error* error);
 
 // Ends the processing of the key. WQ_NOT_PROCESSING: no worker holds it.
 WQ_EXPORT wq_code wq_queue_done(wq_queue queue, const char* key, size_t key_size, wq_error* error);
@@ -133,10 +129,8 @@ WQ_EXPORT wq_code wq_queue_join(wq_queue queue, wq_worker* worker, wq_error* err
 WQ_EXPORT wq_code wq_worker_get(wq_worker worker, int64_t timeout_us, wq_bytes* key,
                                 wq_error* error);
 WQ_EXPORT wq_code wq_worker_get_batch(wq_worker worker, size_t max_keys, int64_t timeout_us,
-                                      wq_bytes* list, size_t* count, wq_error* error);
-WQ_EXPORT wq_code wq_worker_get_with_lanes(wq_worker worker, size_t max_keys, int64_t timeout_us,
-                                           wq_bytes* list, int32_t* lanes, size_t* count,
-                                           wq_error* error);
+                                      wq_bytes* list, int32_t* lanes, size_t* count,
+                                      wq_error* error);
 // Writes the first `capacity` of the worker's shards, ascending; *count is their total number.
 WQ_EXPORT wq_code wq_worker_shards(wq_worker worker, uint32_t* shards, size_t capacity,
                                    size_t* count, wq_error* error);
@@ -194,11 +188,6 @@ typedef struct wq_counts {
 WQ_EXPORT wq_code wq_queue_len(wq_queue queue, size_t* queued, wq_error* error);
 WQ_EXPORT wq_code wq_queue_counts(wq_queue queue, wq_counts* counts, wq_error* error);
 
-// The number of queued keys by lane, highest lane first, of the 100 lanes with the most keys. Lanes
-// without a key are left out.
-typedef int32_t (*wq_visit_lane)(void* arg, int32_t lane, size_t queued);
-WQ_EXPORT wq_code wq_queue_lanes(wq_queue queue, wq_visit_lane visit, void* arg, wq_error* error);
-
 // The first queued keys in the order of handing out: at most `limit`, at most 1000, and no more
 // when their bytes are 256 KiB.
 typedef struct wq_queued_key {
@@ -239,8 +228,6 @@ WQ_EXPORT wq_code wq_queue_causes(wq_queue queue, const char* key, size_t key_si
 
 WQ_EXPORT wq_code wq_queue_cursors(wq_queue queue, wq_visit_cursor visit, void* arg,
                                    wq_error* error);
-
-WQ_EXPORT wq_code wq_queue_name(wq_queue queue, wq_bytes* name, wq_error* error);
 
 // --- Shutting down ---
 

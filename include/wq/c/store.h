@@ -45,10 +45,6 @@ WQ_EXPORT wq_code wq_queue_close(wq_queue queue, wq_error* error);
 // for writes.
 WQ_EXPORT wq_code wq_store_delete_queue(wq_store store, const char* name, wq_error* error);
 
-// The open queue of this name. WQ_NOT_FOUND: it is not open.
-WQ_EXPORT wq_code wq_store_find_queue(wq_store store, const char* name, wq_queue* queue,
-                                      wq_error* error);
-
 // Makes all changes of all queues before this call as durable as asked for. Blocks.
 WQ_EXPORT wq_code wq_store_flush(wq_store store, int32_t durability, wq_error* error);
 
