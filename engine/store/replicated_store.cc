@@ -70,7 +70,6 @@ Status Store::Impl::OpenStorage(bool create, const std::string& store_uuid) {
   return storage::OpenStorage(dir,
                               {.create_if_missing = create,
                                .error_if_exists = options.error_if_exists,
-                               .vector_memtable = options.vector_memtable,
                                .max_wal_bytes = options.max_wal_bytes,
                                .write_buffer_bytes = options.write_buffer_bytes,
                                .process_log_bytes = options.process_log_bytes,

@@ -188,11 +188,6 @@ struct StoreOptions {
   // Clock::System().
   Clock* clock = nullptr;
 
-  // Keeps unflushed records in a list that is only appended to, and is sorted only when it is read
-  // or flushed, rather than in a skip list. A queue never reads its store while it runs, so writes
-  // are about ten times cheaper; a reader beside a running owner pays for a sort. Default: on.
-  bool vector_memtable = true;
-
   // Bounds the write-ahead log, and so the time and the memory that opening after a kill takes: it
   // reads the whole log into memory. A smaller bound flushes more often. Default: 64 MiB.
   size_t max_wal_bytes = size_t{64} << 20;

@@ -47,7 +47,6 @@ storage::OpenOptions StoresOptions() {
   const StoreOptions store;
   return {.create_if_missing = true,
           .error_if_exists = false,
-          .vector_memtable = store.vector_memtable,
           .max_wal_bytes = store.max_wal_bytes,
           .write_buffer_bytes = store.write_buffer_bytes,
           .now_us = kSomeTimeUs};

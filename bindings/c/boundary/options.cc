@@ -147,7 +147,6 @@ Status ToStoreOptions(const wq_store_options* in, StoreOptions* out,
   }
   out->create_if_missing = options.create_if_missing != 0;
   out->error_if_exists = options.error_if_exists != 0;
-  out->vector_memtable = options.skip_list_memtable == 0;
   SetUnlessZero(options.flush_interval_ms, &out->flush_interval);
   SetUnlessZero(options.recovery_backoff_min_ms, &out->recovery_backoff_min);
   SetUnlessZero(options.recovery_backoff_max_ms, &out->recovery_backoff_max);

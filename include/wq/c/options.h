@@ -118,7 +118,6 @@ typedef struct wq_store_options {
   size_t size;
   int32_t create_if_missing;    // Create a new store if there is none.
   int32_t error_if_exists;      // Fail if the store exists.
-  int32_t skip_list_memtable;   // Slower writes, faster readers beside the owner.
   uint32_t flush_interval_ms;   // 0: 10.
   uint64_t max_wal_bytes;       // 0: 64 MiB.
   uint64_t write_buffer_bytes;  // 0: 24 MiB.
