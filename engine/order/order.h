@@ -5,7 +5,8 @@
 // served; with a starvation bound the lower ones have their turns.
 //
 // A call is O(log lanes), and O(log groups) more in an order by group; the readings say what they
-// cost. Thread-compatible: guarded by its queue's lock.
+// cost. Settle is called once for each lane in which a group has items. Thread-compatible: guarded
+// by its queue's lock.
 #pragma once
 
 #include <array>
