@@ -23,24 +23,7 @@ import (
 // eventHandler observes the events of one registration.
 type eventHandler[object client.Object, request comparable] struct {
 	*run[object, request]
-	ctx    context.Context // Its end is that of the observations.
-	cancel context.CancelFunc
-	mu     sync.Mutex // Held for each event: there may be several at once.
-	failed chan error // Has the first failure.
-}
-
-func newEventHandler[object client.Object, request comparable](
-	r *run[object, request]) *eventHandler[object, request] {
-	e := &eventHandler[object, request]{run: r, failed: make(chan error, 1)}
-	e.ctx, e.cancel = context.WithCancel(r.ctx)
-	return e
-}
-
-// end ends the observations, also that of an event which the informer has still sent.
-func (e *eventHandler[object, request]) end() {
-	e.cancel()
-	e.mu.Lock() // Until that of now has ended.
-	defer e.mu.Unlock()
+	mu sync.Mutex // Held for each event: there may be several at once.
 }
 
 func (e *eventHandler[object, request]) OnAdd(obj any, isInInitialList bool) {
@@ -141,31 +124,29 @@ func (e *eventHandler[object, request]) observeMissing(list *wq.SourceList[reque
 func (e *eventHandler[object, request]) observe(o object, update bool, handle handling[request]) {
 	seen := wq.Observation[request]{Object: nameOf(o), Version: versionOf(o),
 		Tombstone: tombstoneOf(o, e.options.Keep)}
-	e.record(handle, func(added *recorder[request]) error {
+	e.record(handle, func(added *recorder[request]) (wq.ObserveResult, error) {
 		if added.direct {
 			seen.Version = ""
 		}
 		seen.Items = added.items
 		seen.Filtered = handle == nil || update && len(added.items) == 0 && !added.direct
-		_, err := e.rows.Observe(seen, added.options())
-		return err
+		return e.rows.Observe(seen, added.options())
 	})
 }
 
 func (e *eventHandler[object, request]) observeDeleted(name string,
 	handle handling[request],
 	observe func(string, []request, wq.AddOptions) (wq.ObserveResult, error)) {
-	e.record(handle, func(added *recorder[request]) error {
-		_, err := observe(name, added.items, added.options())
-		return err
+	e.record(handle, func(added *recorder[request]) (wq.ObserveResult, error) {
+		return observe(name, added.items, added.options())
 	})
 }
 
-// record makes an observation of what the handler adds. The caller holds the lock. A failure ends
-// the registration, but for NotDurable: a new one begins with the objects that the informer has, so
-// nothing is missed.
-func (e *eventHandler[object, request]) record(
-	handle handling[request], observe func(added *recorder[request]) error) {
+// record makes an observation of what the handler adds. The caller holds the lock. An observation
+// that fails is repeated, and the events behind it wait: a later one may be filtered, and recorded
+// over a change that was never made.
+func (e *eventHandler[object, request]) record(handle handling[request],
+	observe func(added *recorder[request]) (wq.ObserveResult, error)) {
 	if e.ctx.Err() != nil {
 		return
 	}
@@ -179,25 +160,22 @@ func (e *eventHandler[object, request]) record(
 		return // It may have cut the handler short.
 	}
 	added.close()
-	err := observe(added)
-	if errors.Is(err, wq.InvalidArgument) { // Such as more keys than a source takes.
-		log.FromContext(e.ctx).Error(err, "the keys of an object are added, but not remembered",
-			"source", e.String())
-		added.addDirectly()
-		if err = observe(added); errors.Is(err, wq.InvalidArgument) {
-			err = nil // It will never work.
+	refused := false
+	e.repeat(func() error {
+		did, err := observe(added)
+		if errors.Is(err, wq.InvalidArgument) && !refused { // Such as more keys than a source takes.
+			refused = true
+			log.FromContext(e.ctx).Error(err, "the keys of an object are added, but not remembered",
+				"source", e.String())
+			added.addDirectly()
+			did, err = observe(added)
 		}
-	}
-	if err == nil {
-		return
-	}
-	if !errors.Is(err, wq.NotDurable) { // The queue goes on in memory.
-		e.cancel()
-	}
-	select {
-	case e.failed <- err:
-	default:
-	}
+		if errors.Is(err, wq.InvalidArgument) || // It will never work.
+			errors.Is(err, wq.NotDurable) && did.Changed { // It was made, in memory.
+			return nil
+		}
+		return err
+	})
 }
 
 // recorder is the queue that a handler sees: it keeps the Adds until the handler has returned.

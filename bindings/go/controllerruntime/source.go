@@ -61,9 +61,9 @@ type SourceOptions[object client.Object] struct {
 //   - An event without a change, such as one of cache.Options.SyncPeriod, does nothing:
 //     use QueueOptions.Resync.
 //
-// After a failure the source begins anew with a list of the informer, until that works. While the
-// store has failed, the source goes on in memory, and begins anew when the store works again. Start
-// may be called again when its context has ended.
+// While the store has failed, the source goes on in memory. What fails is repeated until it works,
+// such as an observation that a full queue refuses, or that takes a row which cannot be read now;
+// the events behind it wait. Start may be called again when its context has ended.
 type Source[object client.Object, request comparable] struct {
 	name     string
 	kind     object // What is decoded is a copy of it.
@@ -81,12 +81,10 @@ type run[object client.Object, request comparable] struct {
 	cancel  context.CancelFunc
 	rows    *wq.Source[request]
 	queue   workqueue.TypedRateLimitingInterface[request]
-	flush   func(durability wq.Durability) error
 	list    wq.ListOptions
-	retry   time.Duration         // How long to wait after the next failure.
 	synced  chan struct{}         // Closed when the first list has ended.
 	ended   chan struct{}         // Closed when nothing is observed any more.
-	failure atomic.Pointer[error] // Why it began anew.
+	failure atomic.Pointer[error] // The last one.
 }
 
 var _ source.SyncingSource = (*Source[client.Object, reconcile.Request])(nil)
@@ -123,7 +121,6 @@ func (s *Source[object, request]) Start(
 	ctx context.Context, queue workqueue.TypedRateLimitingInterface[request]) error {
 	opener, ok := queue.(interface {
 		OpenSource(name string) (*wq.Source[request], error)
-		Flush(durability wq.Durability) error
 	})
 	if !ok {
 		return fmt.Errorf("%v: the controller's queue is a %T, and not one of NewQueue", s, queue)
@@ -144,7 +141,7 @@ func (s *Source[object, request]) Start(
 	if other, ok := running.in[place]; ok && other.Err() == nil {
 		return fmt.Errorf("%v: a source of this name runs already in the queue", s)
 	}
-	r := &run[object, request]{Source: s, rows: rows, queue: queue, flush: opener.Flush, list: options,
+	r := &run[object, request]{Source: s, rows: rows, queue: queue, list: options,
 		synced: make(chan struct{}), ended: make(chan struct{})}
 	r.ctx, r.cancel = context.WithCancel(ctx)
 	running.in[place] = r.ctx
@@ -196,29 +193,37 @@ func (s *Source[object, request]) WaitForSync(ctx context.Context) error {
 // How long to wait after a failure, and after a further one.
 const (
 	minRetry = 10 * time.Millisecond
-	maxRetry = 10 * time.Second
+	maxRetry = time.Second
 )
 
-// run follows the informer, again after each failure, until the context ends.
-func (r *run[object, request]) run() {
-	defer close(r.ended)
-	for r.retry = minRetry; ; r.retry = min(2*r.retry, maxRetry) {
-		err := r.follow()
-		if r.ctx.Err() != nil {
+// repeat makes the call until it works, or the context ends.
+func (r *run[object, request]) repeat(call func() error) {
+	for delay := minRetry; r.ctx.Err() == nil; delay = min(2*delay, maxRetry) {
+		err := call()
+		if err == nil {
 			return
 		}
 		r.failure.Store(&err)
-		log.FromContext(r.ctx).Error(err, "the source lists its objects anew", "source", r.String())
+		if delay == minRetry {
+			log.FromContext(r.ctx).Error(err, "the source tries again until it works",
+				"source", r.String())
+		}
 		select {
 		case <-r.ctx.Done():
-			return
-		case <-time.After(r.retry):
+		case <-time.After(delay):
 		}
 	}
 }
 
-// follow observes the informer until the context ends, or an observation fails. Its registration
-// begins with an event for each object that the informer has: that is the list.
+// run follows the informer until the context ends.
+func (r *run[object, request]) run() {
+	defer close(r.ended)
+	r.repeat(r.follow)
+}
+
+// follow observes the informer until the context ends, or returns why it cannot begin. Its
+// registration begins with an event for each object that the informer has: that is the list. There
+// is no other, since what changes between two registrations is no update.
 func (r *run[object, request]) follow() error {
 	informer, err := r.informer(r.ctx)
 	if err != nil {
@@ -229,92 +234,58 @@ func (r *run[object, request]) follow() error {
 		return err
 	}
 	defer list.Close()
-	events := newEventHandler(r)
-	defer events.end()
+	events := &eventHandler[object, request]{run: r}
 	logger := log.FromContext(r.ctx)
 	registration, err := informer.AddEventHandlerWithOptions(
 		events, toolscache.HandlerOptions{Logger: &logger})
 	if err != nil {
 		return err
 	}
-	defer informer.RemoveEventHandler(registration)
-	err = r.observe(list, informer, registration, events)
-	if errors.Is(err, wq.NotDurable) {
-		r.failure.Store(&err)
-		r.awaitStore()
-	}
-	return err
-}
-
-// awaitStore waits until the store, which has failed, works again: meanwhile the queue goes on in
-// memory, and with it the observations.
-func (r *run[object, request]) awaitStore() {
-	_ = wait.PollUntilContextCancel(r.ctx, time.Second, true,
-		func(context.Context) (done bool, err error) {
-			return !errors.Is(r.flush(wq.Process), wq.NotDurable), nil
-		})
-}
-
-// observe waits for the list and ends it, and then for a failure or the end of the context.
-func (r *run[object, request]) observe(list *wq.SourceList[request], informer cache.Informer,
-	registration toolscache.ResourceEventHandlerRegistration,
-	events *eventHandler[object, request]) error {
+	defer func() {
+		_ = informer.RemoveEventHandler(registration)
+		events.mu.Lock() // The informer may still send events: that of now has ended.
+		defer events.mu.Unlock()
+	}()
 	select {
 	case <-registration.HasSyncedChecker().Done():
-	case err := <-events.failed:
-		return err
 	case <-r.ctx.Done():
 		return nil
 	}
-	if err := r.endList(list, informer, events); err != nil || r.ctx.Err() != nil {
-		return err
-	}
-	r.retry = minRetry
-	select {
-	case <-r.synced:
-	default:
+	r.endList(list, informer, events)
+	if r.ctx.Err() == nil {
 		close(r.synced)
 	}
-	select {
-	case err := <-events.failed:
-		return err
-	case <-r.ctx.Done():
-		return nil
-	}
+	<-r.ctx.Done()
+	return nil
 }
 
-// endList adds the keys of the deleted objects. With a context that has ended, or after a failure,
-// it does not: then objects were perhaps not observed, but are there.
+// endList adds the keys of the deleted objects. With a context that has ended it does not: then
+// objects were perhaps not observed, but are there.
 func (r *run[object, request]) endList(list *wq.SourceList[request], informer cache.Informer,
-	events *eventHandler[object, request]) error {
+	events *eventHandler[object, request]) {
 	late, cancel := context.WithTimeout(r.ctx, maxLag)
 	defer cancel()
 	var store toolscache.Store // Nil: of several namespaces.
 	if shared, ok := informer.(interface{ GetStore() toolscache.Store }); ok {
 		store = shared.GetStore()
 	}
-	for {
-		gone, err := list.NextDeleted()
-		last := errors.Is(err, wq.NotFound)
-		if err != nil && !last {
-			return err
-		}
-		if !last && store != nil {
-			awaitVersion(late, store, gone.Version)
-		}
-		select {
-		case err := <-events.failed:
-			return err
-		default:
-		}
-		switch {
-		case r.ctx.Err() != nil:
+	for last := false; !last && r.ctx.Err() == nil; {
+		r.repeat(func() error {
+			gone, err := list.NextDeleted()
+			if last = errors.Is(err, wq.NotFound); last {
+				return list.End(wq.AddOptions{})
+			}
+			if err != nil {
+				return err
+			}
+			if store != nil {
+				awaitVersion(late, store, gone.Version)
+			}
+			if r.ctx.Err() == nil {
+				events.observeMissing(list, gone, store)
+			}
 			return nil
-		case last:
-			return list.End(wq.AddOptions{})
-		default:
-			events.observeMissing(list, gone, store)
-		}
+		})
 	}
 }
 

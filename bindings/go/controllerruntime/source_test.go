@@ -6,6 +6,7 @@ import (
 	"os/signal"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -135,22 +136,24 @@ type secrets struct {
 
 func watchSecrets(t *testing.T, dir string, from toolscache.ListerWatcher,
 	to handler.TypedEventHandler[*corev1.Secret, string], options wq.QueueOptions[string],
-) *secrets {
+	predicates ...predicate.TypedPredicate[*corev1.Secret]) *secrets {
 	t.Helper()
-	return watchInformer(t, dir, newInformer(t, from, &corev1.Secret{}), to, options)
+	return watchInformer(t, openStore(t, dir), newInformer(t, from, &corev1.Secret{}), to, options,
+		predicates...)
 }
 
-func watchInformer(t *testing.T, dir string, from cache.Informer,
+func watchInformer(t *testing.T, store *wq.Store, from cache.Informer,
 	to handler.TypedEventHandler[*corev1.Secret, string], options wq.QueueOptions[string],
-) *secrets {
+	predicates ...predicate.TypedPredicate[*corev1.Secret]) *secrets {
 	t.Helper()
-	w := &secrets{store: openStore(t, dir)}
+	w := &secrets{store: store}
 	var err error
 	w.queue, err = wq.OpenQueue(w.store, "secrets", options)
 	must(t, err)
 	var ctx context.Context
 	ctx, w.cancel = context.WithCancel(context.Background())
-	w.source = Informer("secrets", from, &corev1.Secret{}, to, SourceOptions[*corev1.Secret]{})
+	w.source = Informer("secrets", from, &corev1.Secret{}, to,
+		SourceOptions[*corev1.Secret]{Predicates: predicates})
 	must(t, w.source.Start(ctx, w.queue))
 	return w
 }
@@ -342,7 +345,7 @@ func TestAnObjectThatIsThereAfterAllDoesNotOvertakeItsUpdate(t *testing.T) {
 			eventually(t, "the update", func() bool { return second.seen(t).Changed == 1 })
 		}
 	}
-	second = watchInformer(t, dir, informer, forLabel(refer), wq.QueueOptions[string]{})
+	second = watchInformer(t, openStore(t, dir), informer, forLabel(refer), wq.QueueOptions[string]{})
 	close(begun)
 	second.sync(t)
 	eventually(t, "the update", func() bool { return second.seen(t).Changed >= 1 })
@@ -428,42 +431,111 @@ func limitFiles(t *testing.T, limit syscall.Rlimit) {
 	must(t, syscall.Setrlimit(syscall.RLIMIT_FSIZE, &limit))
 }
 
-func TestASourceGoesOnInMemoryWhileTheStoreHasFailed(t *testing.T) {
+// openFailing opens a store on a disk that is full between two calls of what is returned. Only
+// Recover recovers it.
+func openFailing(t *testing.T, dir string) (store *wq.Store, fill, free func()) {
+	t.Helper()
 	signal.Ignore(syscall.SIGXFSZ)
-	defer signal.Reset(syscall.SIGXFSZ)
 	var before syscall.Rlimit
 	must(t, syscall.Getrlimit(syscall.RLIMIT_FSIZE, &before))
-	defer limitFiles(t, before)
-	store, err := wq.Open(t.TempDir()+"/store", wq.StoreOptions{CreateIfMissing: true,
-		NoProcessLog: true, RecoveryBackoffMin: time.Hour, RecoveryBackoffMax: time.Hour})
+	store, err := wq.Open(dir, wq.StoreOptions{CreateIfMissing: true, NoProcessLog: true,
+		RecoveryBackoffMin: time.Hour, RecoveryBackoffMax: time.Hour})
 	must(t, err)
-	t.Cleanup(func() { must(t, store.Close()) })
-	queue, err := wq.OpenQueue(store, "secrets", wq.QueueOptions[string]{})
-	must(t, err)
-	server := newAPIServer()
+	t.Cleanup(func() {
+		limitFiles(t, before)
+		must(t, store.Close())
+		signal.Reset(syscall.SIGXFSZ)
+	})
+	return store, func() { limitFiles(t, syscall.Rlimit{Cur: 0, Max: before.Max}) },
+		func() { limitFiles(t, before) }
+}
+
+func TestASourceGoesOnInMemoryWhileTheStoreHasFailed(t *testing.T) {
+	dir, server := t.TempDir()+"/store", newAPIServer()
 	to := handler.TypedEnqueueRequestsFromMapFunc(
 		func(_ context.Context, s *corev1.Secret) []string { return []string{s.Labels["for"]} })
-	w := &secrets{store: store, queue: queue, source: Informer("secrets",
-		newInformer(t, server, &corev1.Secret{}), &corev1.Secret{}, to,
-		SourceOptions[*corev1.Secret]{})}
-	var ctx context.Context
-	ctx, w.cancel = context.WithCancel(context.Background())
-	must(t, w.source.Start(ctx, queue))
-	w.sync(t)
-
-	limitFiles(t, syscall.Rlimit{Cur: 0, Max: before.Max})
+	store, fill, free := openFailing(t, dir)
+	first := watchInformer(t, store, newInformer(t, server, &corev1.Secret{}), to,
+		wq.QueueOptions[string]{})
+	first.sync(t)
+	fill()
 	for n, label := range []string{"first", "second", "third"} {
 		server.Add(secret(n, label))
-		eventually(t, label, func() bool { return queue.Len() == 1 })
-		w.wantWork(t, label)
-		eventually(t, "the failure", func() bool { return w.source.last.failure.Load() != nil })
+		eventually(t, label, func() bool { return first.queue.Len() == 1 })
+		first.wantWork(t, label)
+		eventually(t, "the failure", func() bool { return store.Health() != nil })
 	}
-	limitFiles(t, before)
+	free()
 	must(t, store.Recover())
-	eventually(t, "a list", func() bool { return w.seen(t).Unchanged >= 3 })
-	w.wantWork(t)
-	w.cancel()
-	within(t, "the source ends", w.source.last.ended)
+	first.stop(t)
+
+	second := watchSecrets(t, dir, server, to, wq.QueueOptions[string]{})
+	second.sync(t)
+	second.wantWork(t)
+	if of := second.seen(t); of.Unchanged != 3 {
+		t.Fatalf("%+v", of)
+	}
+	second.stop(t)
+}
+
+// Updates whose observations fail come before others, which a predicate drops, as it does creates.
+func TestAChangeThatWasNotObservedIsNotPassedOver(t *testing.T) {
+	const changes = 4
+	for _, why := range []string{"the queue is full", "the disk is full"} {
+		t.Run(why, func(t *testing.T) {
+			store, fill, free := openFailing(t, t.TempDir()+"/store")
+			server := newAPIServer()
+			for n := range changes {
+				server.Add(secret(n, "old"))
+			}
+			var handled atomic.Int32
+			to := handler.TypedFuncs[*corev1.Secret, string]{UpdateFunc: func(_ context.Context,
+				e event.TypedUpdateEvent[*corev1.Secret], q workqueue.TypedRateLimitingInterface[string]) {
+				handled.Add(1)
+				q.Add(e.ObjectNew.Labels["for"])
+			}}
+			options := wq.QueueOptions[string]{}
+			if why == "the queue is full" {
+				options.MaxPending, options.WhenFull = 1, wq.RefuseAdds
+			}
+			w := watchInformer(t, store, newInformer(t, server, &corev1.Secret{}), to, options,
+				predicate.TypedFuncs[*corev1.Secret]{
+					CreateFunc: func(event.TypedCreateEvent[*corev1.Secret]) bool { return false },
+					UpdateFunc: func(e event.TypedUpdateEvent[*corev1.Secret]) bool {
+						return e.ObjectOld.Labels["for"] != e.ObjectNew.Labels["for"]
+					}})
+			w.sync(t)
+			if why == "the disk is full" {
+				fill()
+				w.queue.Add("failing")
+				if store.Recover() == nil { // The rows cannot be read now.
+					t.Fatal("the disk is not full")
+				}
+			}
+			for n := range changes {
+				server.Modify(secret(n, fmt.Sprint(n)))
+				server.Modify(secret(n, fmt.Sprint(n))) // As a write of its status.
+			}
+			eventually(t, "a failure", func() bool { return w.source.last.failure.Load() != nil })
+			if why == "the disk is full" {
+				free()
+				must(t, store.Recover())
+			}
+			done := map[string]bool{}
+			eventually(t, "all changes are work", func() bool {
+				for w.queue.Len() > 0 {
+					item, _ := w.queue.Get()
+					done[item] = true
+					w.queue.Done(item)
+				}
+				return done["0"] && done["1"] && done["2"] && done["3"]
+			})
+			if handled.Load() != changes {
+				t.Fatalf("the handler was called %d times", handled.Load())
+			}
+			w.stop(t)
+		})
+	}
 }
 
 func TestWhatARowCannotHaveCountsAsChanged(t *testing.T) {
