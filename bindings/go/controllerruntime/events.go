@@ -120,16 +120,18 @@ func (e *eventHandler[object, request]) observeMissing(list *wq.SourceList[reque
 }
 
 // observe observes an object that is there. An update of which the handler adds nothing is one that
-// the handler filters.
+// the handler filters; so counts any event of which it adds only with a delay, or the keys that the
+// object had would be added as those that are no more.
 func (e *eventHandler[object, request]) observe(o object, update bool, handle handling[request]) {
 	seen := wq.Observation[request]{Object: nameOf(o), Version: versionOf(o),
 		Tombstone: tombstoneOf(o, e.options.Keep)}
 	e.record(handle, func(added *recorder[request]) (wq.ObserveResult, error) {
-		if added.direct {
+		if added.delayed || added.refused {
 			seen.Version = ""
 		}
 		seen.Items = added.items
-		seen.Filtered = handle == nil || update && len(added.items) == 0 && !added.direct
+		seen.Filtered = handle == nil ||
+			(update || added.delayed) && len(added.items) == 0 && !added.refused
 		return e.rows.Observe(seen, added.options())
 	})
 }
@@ -160,11 +162,9 @@ func (e *eventHandler[object, request]) record(handle handling[request],
 		return // It may have cut the handler short.
 	}
 	added.close()
-	refused := false
 	e.repeat(func() error {
 		did, err := observe(added)
-		if errors.Is(err, wq.InvalidArgument) && !refused { // Such as more keys than a source takes.
-			refused = true
+		if errors.Is(err, wq.InvalidArgument) && !added.refused { // Such as too many keys.
 			log.FromContext(e.ctx).Error(err, "the keys of an object are added, but not remembered",
 				"source", e.String())
 			added.addDirectly()
@@ -186,7 +186,8 @@ type recorder[request comparable] struct {
 	closed   bool
 	items    []request
 	priority *int // The highest one; nil: of no item.
-	direct   bool // Items went to the queue as they are.
+	delayed  bool // Items with a delay went to the queue as they are.
+	refused  bool // So did all others: no observation takes them.
 }
 
 func (r *recorder[request]) Add(item request) { r.AddWithOpts(priorityqueue.AddOpts{}, item) }
@@ -210,7 +211,7 @@ func (r *recorder[request]) AddWithOpts(o priorityqueue.AddOpts, items ...reques
 		return // Its observation is made, or being made.
 	}
 	if delayed {
-		r.direct = true
+		r.delayed = true
 		return
 	}
 	if o.Priority == nil {
@@ -247,7 +248,7 @@ func (r *recorder[request]) close() {
 func (r *recorder[request]) addDirectly() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.direct = true
+	r.refused = true
 	r.add(priorityqueue.AddOpts{Priority: r.priority}, r.items)
 	r.items = nil
 }

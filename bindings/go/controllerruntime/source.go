@@ -54,7 +54,8 @@ type SourceOptions[object client.Object] struct {
 //   - An Add of the handler and the record of its object are one atomic step.
 //   - An update of which the handler adds nothing is recorded as seen, as what a predicate drops.
 //   - What the handler adds with a delay or rate limited goes to the queue as it is, and its object
-//     counts as changed at the next list. So does an object with more keys than a source takes.
+//     counts as changed at the next list. So does an object with more keys than a source takes. If
+//     it adds others at once, or at a deletion, the keys that the object had are added at once too.
 //   - What the handler adds after it has returned is lost if the process ends before. A handler
 //     that does needs a Fingerprint that is new with each process.
 //   - Deletions that a predicate drops add the keys that the object had.
