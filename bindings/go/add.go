@@ -126,7 +126,9 @@ func (q *Queue[T]) addBatch(items []T, options AddOptions, patient bool) (BatchR
 		if err != nil && codeOf(err) != NotDurable { // NotDurable: it was applied.
 			return result, err
 		}
-		notDurable = err
+		if err != nil {
+			notDurable = err
+		}
 	}
 	sort.Slice(result.Refused, func(i, j int) bool {
 		return result.Refused[i].Index < result.Refused[j].Index

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -39,7 +40,7 @@ func TestAFullDiskIsReportedAndTheStoreRecovers(t *testing.T) {
 		}})
 	must(t, err)
 	counts := ownCounts{"bad": 1}
-	q := openQueue(t, store, QueueOptions[string]{Limiter: counts})
+	q := openQueue(t, store, QueueOptions[string]{Limiter: counts, GroupOf: byLetter})
 
 	limitFiles(t, syscall.Rlimit{Cur: 0, Max: before.Max})
 	q.Add("a")
@@ -47,8 +48,9 @@ func TestAFullDiskIsReportedAndTheStoreRecovers(t *testing.T) {
 	if outcome, err := q.AddWith("b", AddOptions{}); outcome != Added {
 		t.Fatal(outcome, err) // It was applied in memory.
 	}
-	if result, err := q.AddBatch([]string{"c", "d"}, AddOptions{}); result.Added != 2 ||
-		codeOf(err) != NotDurable {
+	// The last group has no key that is added.
+	result, err := q.AddBatch([]string{"c", "d", strings.Repeat("e", 5000)}, AddOptions{})
+	if result.Added != 2 || len(result.Refused) != 1 || codeOf(err) != NotDurable {
 		t.Fatal(result, err)
 	}
 	wantNext(t, q, "a")
