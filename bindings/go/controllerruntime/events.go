@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"sync"
 	"time"
@@ -276,5 +277,6 @@ func (r *recorder[request]) options() wq.AddOptions {
 	if !ok || r.priority == nil {
 		return wq.AddOptions{}
 	}
-	return wq.AddOptions{Lane: wq.InLane(wq.Lane(*r.priority))}
+	nearest := min(max(*r.priority, math.MinInt32), math.MaxInt32)
+	return wq.AddOptions{Lane: wq.InLane(wq.Lane(nearest))}
 }

@@ -19,6 +19,7 @@ import (
 	toolscache "k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
@@ -627,6 +628,36 @@ func TestADelayedAddOfAKeyThatTheRowHasKeepsItsDelay(t *testing.T) {
 			third.wantWork(t, "object-0001") // The row still has it.
 			third.stop(t)
 		})
+	}
+}
+
+func TestAPriorityOfASourceIsThatOfTheQueue(t *testing.T) {
+	store, server := openStore(t, t.TempDir()+"/store"), newAPIServer()
+	server.Add(secret(1, "db"))
+	for i, priority := range []int{-1 << 40, -5, 0, 7, 1<<32 - 100, 1 << 40} {
+		add := func(to workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+			to.(priorityqueue.PriorityQueue[reconcile.Request]).AddWithOpts(
+				priorityqueue.AddOpts{Priority: &priority}, reconcile.Request{})
+		}
+		queue := NewPriorityQueue(store, fmt.Sprint(i), wq.QueueOptions[reconcile.Request]{})
+		add(queue)
+		item, want, _ := queue.GetWithPriority()
+		queue.Done(item)
+		s := Informer("secrets", newInformer(t, server, &corev1.Secret{}), &corev1.Secret{},
+			handler.TypedFuncs[*corev1.Secret, reconcile.Request]{CreateFunc: func(_ context.Context,
+				_ event.TypedCreateEvent[*corev1.Secret],
+				q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+				add(q)
+			}},
+			SourceOptions[*corev1.Secret]{})
+		ctx, cancel := context.WithCancel(t.Context())
+		must(t, s.Start(ctx, queue))
+		must(t, s.WaitForSync(ctx))
+		if _, got, _ := queue.GetWithPriority(); got != want {
+			t.Errorf("%d: %d, want %d", priority, got, want)
+		}
+		cancel()
+		within(t, "the source ends", s.last.ended)
 	}
 }
 
