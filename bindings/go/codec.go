@@ -18,6 +18,9 @@ type Codec[T comparable] interface {
 	Decode(key string) (item T, err error)
 }
 
+// noKey is the error of an item that the codec cannot encode.
+func noKey(err error) error { return newError(InvalidArgument, "an item has no key: "+err.Error()) }
+
 // NamespacedName is the content of a reconcile.Request. Its key is "namespace/name", or "name"
 // without a namespace, as kubectl and client-go write it. A name may have a slash, a namespace may
 // not.

@@ -198,3 +198,21 @@ func TestAKeyThatIsNoItemIsQuarantined(t *testing.T) {
 		t.Fatal(q.Err())
 	}
 }
+
+func TestWhereAnItemMustHaveAKeyTheErrorOfTheCodecIsInvalidArgument(t *testing.T) {
+	store := diskStore(t, t.TempDir()+"/store")
+	defer store.Close()
+	q, err := OpenQueue(store, "q", QueueOptions[int]{Codec: numbers{}})
+	must(t, err)
+	source, err := q.OpenSource("pods")
+	must(t, err)
+	o := Observation[int]{Object: "o", Items: []int{7, -1}}
+	for call, err := range map[string]error{
+		"Observe":        second(source.Observe(o, AddOptions{})),
+		"ObserveDeleted": second(source.ObserveDeleted("o", o.Items, AddOptions{})),
+		"FinishBatch":    q.FinishBatch(o.Items)} {
+		if codeOf(err) != InvalidArgument || !strings.Contains(err.Error(), "negative") {
+			t.Errorf("%s: %v", call, err)
+		}
+	}
+}

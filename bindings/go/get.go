@@ -76,7 +76,7 @@ func (q *Queue[T]) FinishBatch(items []T) error {
 	for _, item := range items {
 		key, err := q.codec.Encode(item)
 		if err != nil {
-			return err
+			return noKey(err)
 		}
 		keys = append(keys, key)
 	}

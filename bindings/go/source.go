@@ -237,7 +237,7 @@ func (q *Queue[T]) observe(by sourceBackend, o Observation[T], deleted bool,
 	for _, item := range o.Items {
 		key, err := q.codec.Encode(item)
 		if err != nil {
-			return ObserveResult{}, err
+			return ObserveResult{}, noKey(err)
 		}
 		*keys = appendKey(*keys, key)
 	}
