@@ -42,7 +42,9 @@ type SourceOptions[object client.Object] struct {
 	// Keep returns what the handler must know of an object that was deleted while the controller was
 	// down, encoded as JSON; at most 4096 bytes, otherwise as if Keep were nil. The handler's Delete
 	// gets an object that was decoded from that. Nil: the metadata, without managed fields; without
-	// annotations, then labels and finalizers, then owners, if it is too long.
+	// annotations, then labels and finalizers, then owners, if it is too long. Without the metadata's
+	// resourceVersion, an object of which the predicates dropped all is taken for deleted if the first
+	// list is older than it, until its event comes.
 	Keep func(o object) any
 }
 
@@ -280,7 +282,7 @@ func (r *run[object, request]) endList(list *wq.SourceList[request], informer ca
 				return err
 			}
 			if store != nil {
-				awaitVersion(late, store, gone.Version)
+				awaitVersion(late, store, seenVersion(r.kind, gone))
 			}
 			if r.ctx.Err() == nil {
 				events.observeMissing(list, gone, store)
@@ -294,10 +296,19 @@ func (r *run[object, request]) endList(list *wq.SourceList[request], informer ca
 // behind is of a cluster that was restored from a backup.
 const maxLag = 30 * time.Second
 
-// awaitVersion waits until the informer's store is as new as this version: a first list may be
-// older than what the source has seen, and then the object's event is on its way.
-func awaitVersion(ctx context.Context, store toolscache.Store, version string) {
-	_, seen, _ := strings.Cut(version, "/")
+// seenVersion returns the resourceVersion of what the source has seen: if the row has no version,
+// as of an object whose events a predicate drops, the tombstone has it. "": neither has.
+func seenVersion[object client.Object, request comparable](
+	kind object, gone wq.DeletedObject[request]) string {
+	if _, seen, ok := strings.Cut(gone.Version, "/"); ok {
+		return seen
+	}
+	return objectFrom(kind, gone.Object, gone.Tombstone).GetResourceVersion()
+}
+
+// awaitVersion waits until the informer's store is as new as this resourceVersion: a first list may
+// be older than what the source has seen, and then the object's event is on its way.
+func awaitVersion(ctx context.Context, store toolscache.Store, seen string) {
 	_ = wait.PollUntilContextCancel(ctx, 20*time.Millisecond, true,
 		func(context.Context) (done bool, err error) {
 			order, err := resourceversion.CompareResourceVersion(
