@@ -46,12 +46,17 @@ func (e *eventHandler[object, request]) OnUpdate(oldObj, newObj any) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	before, ok := e.objectOf(oldObj)
-	if o, isNew := e.objectOf(newObj); ok && isNew {
-		update := event.TypedUpdateEvent[object]{ObjectOld: before, ObjectNew: o}
-		e.observe(o, true, e.unlessDropped(
-			func(p predicate.TypedPredicate[object]) bool { return p.Update(update) },
-			func(ctx context.Context, to *recorder[request]) { e.handler.Update(ctx, update, to) }))
+	o, isNew := e.objectOf(newObj)
+	if !ok || !isNew {
+		return
 	}
+	if version := versionOf(o); version != "" && version == versionOf(before) {
+		return // A resync: its observation would wait for a store that has failed.
+	}
+	update := event.TypedUpdateEvent[object]{ObjectOld: before, ObjectNew: o}
+	e.observe(o, true, e.unlessDropped(
+		func(p predicate.TypedPredicate[object]) bool { return p.Update(update) },
+		func(ctx context.Context, to *recorder[request]) { e.handler.Update(ctx, update, to) }))
 }
 
 func (e *eventHandler[object, request]) OnDelete(obj any) {

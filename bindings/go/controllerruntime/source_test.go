@@ -466,8 +466,9 @@ func TestASourceGoesOnInMemoryWhileTheStoreHasFailed(t *testing.T) {
 	to := handler.TypedEnqueueRequestsFromMapFunc(
 		func(_ context.Context, s *corev1.Secret) []string { return []string{s.Labels["for"]} })
 	store, fill, free := openFailing(t, dir)
-	first := watchInformer(t, store, newInformer(t, server, &corev1.Secret{}), to,
-		wq.QueueOptions[string]{})
+	informer := &readInformer{SharedIndexInformer: newInformer(t, server, &corev1.Secret{}),
+		missed: func() {}, read: func() {}}
+	first := watchInformer(t, store, informer, to, wq.QueueOptions[string]{})
 	first.sync(t)
 	fill()
 	for n, label := range []string{"first", "second", "third"} {
@@ -475,6 +476,14 @@ func TestASourceGoesOnInMemoryWhileTheStoreHasFailed(t *testing.T) {
 		eventually(t, label, func() bool { return first.queue.Len() == 1 })
 		first.wantWork(t, label)
 		eventually(t, "the failure", func() bool { return store.Health() != nil })
+		same, _, err := informer.GetStore().GetByKey("web/" + secret(n, "").Name)
+		must(t, err)
+		resynced := make(chan struct{})
+		go func() {
+			informer.events.OnUpdate(same, same)
+			close(resynced)
+		}()
+		within(t, "an event without a change", resynced)
 	}
 	free()
 	must(t, store.Recover())
