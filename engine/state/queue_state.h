@@ -366,6 +366,8 @@ class QueueState {
   // The period, with the jitter of the key, which is always the same. At most kMaxDelay.
   int64_t SpreadResync(std::string_view key, int64_t period_us) const;
   Lane ResyncLane() const { return HasLane(kSlowLane) ? kSlowLane : kFastLane; }
+  // The steady time of the next round; the largest time if there is none.
+  int64_t NextResyncUs() const;
   // As FireDue. Adds the bytes of the keys to *bytes.
   size_t FireResyncs(Time now, size_t limit, size_t max_bytes, size_t* bytes);
   void QuarantineItem(Item* item, Time now);
@@ -454,14 +456,18 @@ class QueueState {
   bool by_group_;         // The orders are by group: see HandOutLimits::by_group.
   std::vector<std::unique_ptr<LaneOrder>> orders_;  // By shard: the items that are kQueued.
   std::vector<bool> busy_;  // By shard: one of its keys is processing. Not read without shards.
-  DelayHeap delays_;        // The DelayEntry of every item that has one, but for resyncs,
-  DelayHeap resyncs_;       // which are here.
-  ResyncGate resync_gate_;
-  ItemAges held_;          // Items that are processing, if keys can become stuck.
-  ItemAges behind_;        // See OldestBehindUs: by added_at_us.
-  size_t queued_ = 0;      // Items that are kQueued.
-  size_t processing_ = 0;  // Items that are kProcessing or kProcessingDirty.
-  size_t failing_ = 0;     // Items with a FailureEntry that is not quarantined.
+  DelayHeap delays_;        // The DelayEntry of every item that has one, but for resyncs.
+  // The resyncs whose periods share a gate.
+  struct ResyncBand {
+    DelayHeap keys;
+    ResyncGate gate;
+  };
+  std::map<int, ResyncBand> resyncs_;  // By ResyncGate::BandOf.
+  ItemAges held_;                      // Items that are processing, if keys can become stuck.
+  ItemAges behind_;                    // See OldestBehindUs: by added_at_us.
+  size_t queued_ = 0;                  // Items that are kQueued.
+  size_t processing_ = 0;              // Items that are kProcessing or kProcessingDirty.
+  size_t failing_ = 0;                 // Items with a FailureEntry that is not quarantined.
   // Items with a FailureEntry that is quarantined.
   struct ByKey {
     using is_transparent = void;

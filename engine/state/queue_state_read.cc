@@ -41,8 +41,10 @@ QueueCounts QueueState::Counts() const {
   QueueCounts counts;
   counts.queued = queued_;
   counts.processing = processing_;
-  counts.delayed = delays_.size() + resyncs_.size();
-  counts.resyncs = resyncs_.size();
+  for (const auto& [_, band] : resyncs_) {
+    counts.resyncs += band.keys.size();
+  }
+  counts.delayed = delays_.size() + counts.resyncs;
   counts.failing = failing_;
   counts.quarantined = by_key_.size();
   counts.stuck = held_.passed();

@@ -2,6 +2,7 @@
 // QueueOptions::resync.
 
 #include <algorithm>
+#include <limits>
 #include <string_view>
 #include <utility>
 
@@ -15,8 +16,9 @@ namespace wq {
 
 void QueueState::PushDelay(DelayEntry* entry, int64_t steady_us) {
   if (entry->resync) {
-    resyncs_.Push(entry);
-    resync_gate_.Add(entry->delay_us, steady_us);
+    ResyncBand& band = resyncs_[ResyncGate::BandOf(entry->delay_us)];
+    band.keys.Push(entry);
+    band.gate.Add(entry->delay_us, steady_us);
   } else {
     delays_.Push(entry);
   }
@@ -24,8 +26,9 @@ void QueueState::PushDelay(DelayEntry* entry, int64_t steady_us) {
 
 void QueueState::RemoveDelay(Item* item) {
   if (item->delay->resync) {
-    resync_gate_.Remove(item->delay->delay_us);
-    resyncs_.Remove(std::move(item->delay));
+    ResyncBand& band = resyncs_[ResyncGate::BandOf(item->delay->delay_us)];
+    band.gate.Remove(item->delay->delay_us);
+    band.keys.Remove(std::move(item->delay));
   } else {
     delays_.Remove(std::move(item->delay));
   }
@@ -65,31 +68,43 @@ void QueueState::SetResync(Item* item, int64_t delay_us, Lane lane, Time now) {
            now.steady_us);
 }
 
+int64_t QueueState::NextResyncUs() const {
+  int64_t next_us = std::numeric_limits<int64_t>::max();
+  for (const auto& [_, band] : resyncs_) {
+    if (!band.keys.empty()) {
+      next_us = std::min(next_us, band.gate.NextUs(band.keys.NextDueUs()));
+    }
+  }
+  return next_us;
+}
+
+// A round is of all bands.
 size_t QueueState::FireResyncs(Time now, size_t limit, size_t max_bytes, size_t* bytes) {
-  size_t fired = 0;
-  if (delays_stopped_ || resyncs_.empty() ||
-      resync_gate_.NextUs(resyncs_.NextDueUs()) > now.steady_us) {
+  if (delays_stopped_ || NextResyncUs() > now.steady_us) {
     return 0;
   }
-  while (resync_gate_.IsOpen(now.steady_us)) {
-    const DelayEntry* const entry = resyncs_.Due(now.steady_us);
-    if (entry == nullptr) {
-      break;
+  size_t fired = 0;
+  for (auto& [_, band] : resyncs_) {
+    while (band.gate.IsOpen(now.steady_us)) {
+      const DelayEntry* const entry = band.keys.Due(now.steady_us);
+      if (entry == nullptr) {
+        break;
+      }
+      if (fired >= limit || *bytes >= max_bytes) {
+        return fired;  // The next call goes on with this round.
+      }
+      band.gate.Pass();
+      ++fired;
+      Item* const item = entry->item;
+      *bytes += item->key_bytes;
+      if (item->state == KeyState::kClean) {
+        static_cast<void>(RecordAdd(item->key(), Fire(item, now.wall_us)));
+      } else {  // It is about to be reconciled.
+        SetResync(item, entry->delay_us, entry->lane, now);
+      }
     }
-    if (fired >= limit || *bytes >= max_bytes) {
-      return fired;  // The next call goes on with this round.
-    }
-    resync_gate_.Pass();
-    ++fired;
-    Item* const item = entry->item;
-    *bytes += item->key_bytes;
-    if (item->state == KeyState::kClean) {
-      static_cast<void>(RecordAdd(item->key(), Fire(item, now.wall_us)));
-    } else {  // It is about to be reconciled.
-      SetResync(item, entry->delay_us, entry->lane, now);
-    }
+    band.gate.EndRound(now.steady_us);
   }
-  resync_gate_.EndRound(now.steady_us);
   return fired;
 }
 

@@ -264,9 +264,7 @@ std::optional<int64_t> QueueState::FirstDue() const {
   int64_t due_us = std::numeric_limits<int64_t>::max();
   if (!delays_stopped_) {
     due_us = NextDelayDue().value_or(due_us);
-    if (!resyncs_.empty()) {
-      due_us = std::min(due_us, resync_gate_.NextUs(resyncs_.NextDueUs()));
-    }
+    due_us = std::min(due_us, NextResyncUs());
     if (paused_ && paused_until_us_ != 0) {
       due_us = std::min(due_us, pause_due_us_);
     }

@@ -1,7 +1,10 @@
-// ResyncGate: how fast the keys of a queue are resynced: at most at kFaster times the rate at which
-// they would come if they were spread evenly, each once in its period. So neither keys that were
-// added together nor those that fell due while the process was down come in a burst, and after less
-// than a period they are spread.
+// ResyncGate: how fast keys are resynced: at most at kFaster times the rate at which they would
+// come if they were spread evenly, each once in its period. So neither keys that were added
+// together nor those that fell due while the process was down come in a burst, and after less than
+// the longest of their periods they are spread.
+//
+// A queue has a gate for each band of periods: a key of a short period must not wait until all of a
+// long one are through.
 //
 // Keys are let through in rounds, at least kTickUs apart. The gate earns credit at that rate, each
 // key costs as much as it earns for one, and a round ends when the gate owes something. All is
@@ -16,6 +19,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 
 #include "base/mutant.h"
@@ -26,6 +30,12 @@ class ResyncGate {
  public:
   static constexpr double kFaster = 1.1;
   static constexpr int64_t kTickUs = 10'000;
+
+  // Which gate a key shares: that of the periods which are less than twice as long as the shortest.
+  static int BandOf(int64_t period_us) {
+    return static_cast<int>(
+        std::bit_width(static_cast<uint64_t>(std::max(period_us, kShortestUs))));
+  }
 
   // A key waits for its resync, with this period; it does so no longer. The time before `now_us`
   // counts for those that waited until then.

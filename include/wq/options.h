@@ -311,8 +311,9 @@ struct QueueOptions {
   // gives a key a period of its own until it is resynced, also in a queue without one.
   // Keys are resynced evenly: at no time faster than 1.1 times the rate at which they would come if
   // they were spread over their periods, in rounds at least 10 ms apart. So those that fell due
-  // together, or while the process was down, are late by up to a period. Needs kMinResync <= period
-  // <= kMaxDelay. Default: none.
+  // together, or while the process was down, are late by up to a period: their own, or that of keys
+  // whose period is less than twice as long. Needs kMinResync <= period <= kMaxDelay.
+  // Default: none.
   Resync resync = {};
 
   // Bounds the pending keys: those that are queued or held. A queue that has as many is full, and

@@ -159,9 +159,15 @@ class NaiveQueue {
   void ResyncLater(const std::string& name);
   void FireResyncs();
   __extension__ using Credit = __int128;
-  Credit Share() const;
-  void Earn();
-  int64_t OwedUs() const;
+  struct Gate {  // Of the periods that are less than twice as long as a power of two.
+    Credit credit = 0;
+    int64_t earned_us = 0;
+    int64_t next_round_us = 0;
+  };
+  static int64_t BandOf(int64_t period_us);  // That power.
+  Credit Share(int64_t band) const;
+  void Earn(int64_t band);
+  int64_t NextRoundUs(int64_t band);
   std::string FireOne(const std::string& name);
 
   void SettleGroup(const std::string& name, const std::string& group);
@@ -204,12 +210,10 @@ class NaiveQueue {
   bool paused_ = false;
   std::optional<int64_t> pause_ends_us_ = std::nullopt;  // Wall time.
   int64_t paused_for_us_ = 0;
-  int64_t paused_at_us_ = 0;  // As Delay::begun_at_us.
-  int64_t pause_due_us_ = 0;  // Steady time.
-  Credit credit_ = 0;         // Of resyncs.
-  int64_t earned_us_ = 0;
-  int64_t next_round_us_ = 0;
-  uint64_t limiter_calls_ = 0;  // As saved by RealQueue's limiter.
+  int64_t paused_at_us_ = 0;       // As Delay::begun_at_us.
+  int64_t pause_due_us_ = 0;       // Steady time.
+  std::map<int64_t, Gate> gates_;  // Of resyncs.
+  uint64_t limiter_calls_ = 0;     // As saved by RealQueue's limiter.
   uint64_t last_place_ = 0;
   int64_t given_back_ = 0;
   uint64_t calls_ = 0;

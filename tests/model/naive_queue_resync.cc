@@ -30,26 +30,46 @@ Lane NaiveQueue::ResyncLane() const {
   return has_slow ? kSlowLane : kFastLane;
 }
 
-// What a microsecond earns: the keys that wait, each once in its period.
-NaiveQueue::Credit NaiveQueue::Share() const {
+int64_t NaiveQueue::BandOf(int64_t period_us) {
+  int64_t power = 1;
+  while (2 * power <= std::max<int64_t>(period_us, 1000)) {
+    power *= 2;
+  }
+  return power;
+}
+
+// What a microsecond earns: the keys of the band that wait, each once in its period.
+NaiveQueue::Credit NaiveQueue::Share(int64_t band) const {
   Credit share = 0;
   for (const auto& [_, key] : keys_) {
-    if (key.delay && key.delay->resync) {
+    if (key.delay && key.delay->resync && BandOf(key.delay->delay_us) == band) {
       share += kScale / std::max<int64_t>(key.delay->delay_us, 1000);
     }
   }
   return share;
 }
 
-void NaiveQueue::Earn() {
-  credit_ = std::min(credit_ + Credit{steady_us_ - earned_us_} * Share(),
-                     std::max<Credit>(0, Credit{5} * kTickUs * Share()));
-  earned_us_ = steady_us_;
+void NaiveQueue::Earn(int64_t band) {
+  Gate& gate = gates_[band];
+  const Credit share = Share(band);
+  gate.credit = std::min(gate.credit + Credit{steady_us_ - gate.earned_us} * share,
+                         std::max<Credit>(0, Credit{5} * kTickUs * share));
+  gate.earned_us = steady_us_;
+}
+
+// After this moment.
+int64_t NaiveQueue::NextRoundUs(int64_t band) {
+  const Credit credit = gates_[band].credit;
+  const Credit share = Share(band);
+  const int64_t owed_us =
+      credit >= 0 || share == 0 ? 0 : static_cast<int64_t>((-credit + share - 1) / share);
+  return steady_us_ + std::max(kTickUs, owed_us);
 }
 
 void NaiveQueue::SetResync(Key* key, int64_t delay_us, Lane lane) {
+  const int64_t band = BandOf(delay_us);
   key->delay.reset();
-  Earn();
+  Earn(band);
   key->delay = Delay{.due_us = steady_us_ + delay_us,
                      .ready_at_us = wall_us_ + delay_us,
                      .delay_us = delay_us,
@@ -59,12 +79,7 @@ void NaiveQueue::SetResync(Key* key, int64_t delay_us, Lane lane) {
                      .place = ++last_place_,
                      .begun_at_us = wall_us_,
                      .resync = true};
-  next_round_us_ = std::min(next_round_us_, steady_us_ + std::max(kTickUs, OwedUs()));
-}
-
-int64_t NaiveQueue::OwedUs() const {
-  const Credit share = Share();
-  return credit_ >= 0 || share == 0 ? 0 : static_cast<int64_t>((-credit_ + share - 1) / share);
+  gates_[band].next_round_us = std::min(gates_[band].next_round_us, NextRoundUs(band));
 }
 
 void NaiveQueue::ResyncLater(const std::string& name) {
@@ -83,35 +98,41 @@ void NaiveQueue::ResyncLater(const std::string& name) {
 }
 
 void NaiveQueue::FireResyncs() {
-  const auto next = [this] {
+  // The first key of the band, if it is due.
+  const auto next = [this](int64_t band) {
     std::string first;
     for (const auto& [name, key] : keys_) {
       const auto when = [](const Key& k) { return std::pair(k.delay->due_us, k.delay->place); };
-      if (key.delay && key.delay->resync && (first.empty() || when(key) < when(keys_[first]))) {
+      if (key.delay && key.delay->resync && key.delay->due_us <= steady_us_ &&
+          BandOf(key.delay->delay_us) == band &&
+          (first.empty() || when(key) < when(keys_[first]))) {
         first = name;
       }
     }
     return first;
   };
-  if (const std::string first = next();
-      first.empty() || std::max(keys_[first].delay->due_us, next_round_us_) > steady_us_) {
+  if (std::none_of(gates_.begin(), gates_.end(), [&](const auto& gate) {
+        return gate.second.next_round_us <= steady_us_ && !next(gate.first).empty();
+      })) {
     return;
   }
-  for (;;) {
-    Earn();
-    const std::string name = next();
-    if (credit_ < 0 || name.empty() || keys_[name].delay->due_us > steady_us_) {
-      break;
+  for (auto& [band, gate] : gates_) {
+    for (;;) {
+      Earn(band);
+      const std::string name = next(band);
+      if (gate.credit < 0 || name.empty()) {
+        break;
+      }
+      gate.credit -= static_cast<Credit>(static_cast<double>(kScale) / 1.1);
+      Key& key = keys_[name];
+      if (key.queued || key.processing) {
+        SetResync(&key, key.delay->delay_us, key.delay->lane);
+      } else {
+        FireOne(name);
+      }
     }
-    credit_ -= static_cast<Credit>(static_cast<double>(kScale) / 1.1);
-    Key& key = keys_[name];
-    if (key.queued || key.processing) {
-      SetResync(&key, key.delay->delay_us, key.delay->lane);
-    } else {
-      FireOne(name);
-    }
+    gate.next_round_us = NextRoundUs(band);
   }
-  next_round_us_ = steady_us_ + std::max(kTickUs, OwedUs());
 }
 
 }  // namespace wq::model

@@ -114,9 +114,10 @@ void NaiveQueue::Recover() {
   if (pause_ends_us_) {
     pause_due_us_ = steady_us_ + LeftOf(*pause_ends_us_, paused_for_us_, &paused_at_us_);
   }
-  credit_ = 0;
-  next_round_us_ = 0;
-  earned_us_ = steady_us_;
+  gates_.clear();
+  for (const Entry* entry : delayed) {
+    gates_[BandOf(entry->second.delay->delay_us)].earned_us = steady_us_;
+  }
   fired_us_ = steady_us_;  // No token is waited for.
   flows_.clear();
   of_queue_ = options_.limits;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <initializer_list>
 #include <map>
 #include <string>
 #include <utility>
@@ -137,21 +138,55 @@ TEST_F(ResyncTest, AnyNumberOfKeysKeepsItsPeriodBesideDelaysThatAreDue) {
 
 // --- Simulations ---
 
-// Workers take a second for each key. A step is a tick.
+// Workers take a second for each key. A step is a tick. A few keys have a period of their own.
 class ResyncSimulation : public ResyncTest {
  protected:
   static constexpr int kKeys = 10'000;
   static constexpr int64_t kStepUs = ResyncGate::kTickUs;
   static constexpr int64_t kPeriodUs = 100 * kSecond;
 
-  void AddAll() {
+  void AddAll(std::initializer_list<int64_t> own_periods_us = {}) {
     Reopen({.order = Order::kTwoLanes, .resync = {100s, 0.1}});
     for (int i = 0; i < kKeys; ++i) {
-      Add("k" + std::to_string(i));
       last_us_["k" + std::to_string(i)] = now.steady_us;
     }
-    for (int i = 0; i < kKeys; ++i) {
-      Reconcile();
+    for (const int64_t period_us : own_periods_us) {
+      for (int i = 0; i < 10; ++i) {
+        const std::string key = std::to_string(period_us) + " us " + std::to_string(i);
+        last_us_[key] = now.steady_us;
+        own_us_[key] = period_us;
+      }
+    }
+    for (const auto& [key, _] : last_us_) {
+      Add(key);
+    }
+    for (size_t i = 0; i < last_us_.size(); ++i) {
+      Finish(Get());
+    }
+  }
+
+  void Finish(const std::string& key) {
+    if (const auto own = own_us_.find(key); own != own_us_.end()) {
+      ResyncIn(key, own->second);
+    }
+    EXPECT_TRUE(DoneNow(key));
+  }
+
+  // The process is down for so many periods.
+  void Down(int periods) {
+    held_.clear();
+    now.steady_us += periods * kPeriodUs;
+    now.wall_us += periods * kPeriodUs;
+    Crash();
+    window_.clear();
+    in_window_ = 0;
+    for (auto& [_, last_us] : last_us_) {
+      last_us = now.steady_us;
+    }
+    longest_us_ = 0;
+    longest_own_ = 0;
+    for (std::string key = Get(); !key.empty(); key = Get()) {  // Held when the process died.
+      held_.emplace_back(now.steady_us + kSecond, key);
     }
   }
 
@@ -164,12 +199,17 @@ class ResyncSimulation : public ResyncTest {
       size_t fired = 0;
       for (std::string key = Get(); !key.empty(); key = Get()) {
         ++fired;
-        longest_us_ = std::max(longest_us_, now.steady_us - last_us_.at(key));
-        last_us_[key] = now.steady_us;
+        const int64_t gap_us = now.steady_us - std::exchange(last_us_.at(key), now.steady_us);
+        if (const auto own = own_us_.find(key); own != own_us_.end()) {
+          longest_own_ = std::max(longest_own_, static_cast<double>(gap_us - kSecond) /
+                                                    static_cast<double>(own->second));
+        } else {
+          longest_us_ = std::max(longest_us_, gap_us);
+        }
         held_.emplace_back(now.steady_us + kSecond, key);
       }
       while (!held_.empty() && held_.front().first <= now.steady_us) {
-        EXPECT_TRUE(DoneNow(held_.front().second));
+        Finish(held_.front().second);
         held_.pop_front();
       }
       window_.push_back(fired);
@@ -190,6 +230,8 @@ class ResyncSimulation : public ResyncTest {
   size_t in_window_ = 0;
   size_t total_ = 0;
   int64_t longest_us_ = 0;
+  std::map<std::string, int64_t> own_us_;
+  double longest_own_ = 0;  // From a Done to the next hand-out, in periods of the key.
 };
 
 TEST_F(ResyncSimulation, KeysThatWereAddedTogetherAreResyncedEvenly) {
@@ -206,20 +248,22 @@ TEST_F(ResyncSimulation, KeysThatWereAddedTogetherAreResyncedEvenly) {
 TEST_F(ResyncSimulation, AfterADowntimeWhatIsOverdueIsSpread) {
   AddAll();
   Run(5);
-  held_.clear();
-  now.steady_us += 20 * kPeriodUs;
-  now.wall_us += 20 * kPeriodUs;
-  Crash();
-  window_.clear();
-  in_window_ = 0;
-  for (auto& [_, last_us] : last_us_) {
-    last_us = now.steady_us;
-  }
-  longest_us_ = 0;
-  while (!Get().empty()) {  // Those that were held when the process died.
-  }
+  Down(20);
   EXPECT_LE(Run(1), size_t{kKeys} / 100 * 12 / 10);
   EXPECT_LE(longest_us_, kPeriodUs);
+}
+
+TEST_F(ResyncSimulation, AShortPeriodIsKeptBesideManyKeysOfALongerOneThatAreDue) {
+  AddAll({1 * kSecond, 10 * kSecond, 40 * kSecond});
+  constexpr double kMost = 1.1 + 1;               // A period with its jitter, and late by one.
+  constexpr size_t kMean = kKeys / 100 + 10 / 2;  // A second.
+  EXPECT_LE(Run(3), kMean * 12 / 10);
+  EXPECT_LE(longest_own_, kMost) << "after a burst of Adds";
+  EXPECT_LE(longest_us_, kPeriodUs * 21 / 10);
+  Down(20);
+  EXPECT_LE(Run(2), kMean * 12 / 10);
+  EXPECT_LE(longest_own_, kMost) << "after a downtime";
+  EXPECT_LE(longest_us_, kPeriodUs * 21 / 10);
 }
 
 }  // namespace
