@@ -33,8 +33,8 @@ std::string NaiveQueue::Observe(const Call& call) {
     return refuse("InvalidArgument");
   }
   const bool keeps_keys = call.filtered && call.observed.empty() && !deleted;
-  const bool current = row != nullptr && !row->version.empty() && !row->owed &&
-                       row->fingerprint == fingerprint_;
+  const bool current =
+      row != nullptr && !row->version.empty() && !row->owed && row->fingerprint == fingerprint_;
   const std::string version = call.filtered && !deleted && !current ? "" : call.version;
   const bool same_tombstone =
       call.tombstone.empty() || (row != nullptr && row->tombstone == call.tombstone);
