@@ -49,6 +49,7 @@ void QueueState::EraseRow(storage::SourceId source, std::string_view object) noe
 }
 
 void QueueState::EraseSource(storage::SourceId id) noexcept {
+  std::erase(removed_sources_, id);
   if (batch_ != nullptr) {
     storage::EraseSource(id_, id, batch_);
   }

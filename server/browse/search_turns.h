@@ -1,4 +1,5 @@
-// SearchTurns: one search at a time, so that many open pages take one core of the server at most.
+// SearchTurns: one search, or reading of a history, at a time, so that many open pages take one
+// core of the server and the memory of one answer at most.
 //
 //   const SearchTurn turn(&turns, caller);
 //   if (!turn.status().ok()) return turn.status();
@@ -16,7 +17,7 @@ namespace wq {
 
 class SearchTurns {
  public:
-  // Searches that wait, each with a thread.
+  // Calls that wait, each with a thread.
   static constexpr size_t kMaxWaiting = 16;
 
  private:
@@ -29,7 +30,7 @@ class SearchTurns {
 
 class SearchTurn {
  public:
-  // Null: this one needs no turn. Blocks: while another search runs, and the caller is not gone.
+  // Null: this one needs no turn. Blocks: while another one has it, and the caller is not gone.
   SearchTurn(SearchTurns* turns, const Caller& caller);
   ~SearchTurn();
   SearchTurn(const SearchTurn&) = delete;

@@ -1,8 +1,6 @@
 // Sources: which observation adds what, over restarts, failures and lists.
 
-#include <map>
 #include <memory>
-#include <random>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -11,8 +9,7 @@
 #include <gmock/gmock.h>
 
 #include "storage/record_keys.h"
-#include "tests/engine/queue/queue_fixture.h"
-#include "tests/support/environment.h"
+#include "tests/engine/queue/sources_fixture.h"
 #include "tests/support/wait.h"
 #include "wq/source.h"
 
@@ -22,110 +19,6 @@ namespace {
 using std::chrono::hours;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using Keys = std::vector<std::string_view>;
-
-class SourcesTest : public QueueTest {
- protected:
-  SourcesTest() { OpenSource(); }
-  void OpenSource() { ASSERT_TRUE(queue_->OpenSource("pods", &pods_).ok()); }
-  void Restart() {
-    CloseAndOpen();
-    OpenSource();
-  }
-  // As a kill does: without another write.
-  void Crash() {
-    FailWrites();
-    store_.reset();
-    DiskIsBack();
-    Open();
-    OpenSource();
-  }
-  void DiskIsBack() {
-    const MutexLock lock(disk_->mu);
-    disk_->state.fail_after = UINT64_MAX;
-  }
-
-  // What the call has done: "unchanged", "changed +added =deduplicated", or the name of the status.
-  static std::string Text(const Status& status, const ObserveResult& result) {
-    if (!status.ok()) {
-      return std::string(StatusCodeName(status.code()));
-    }
-    std::string text = result.changed ? "changed" : "unchanged";
-    text += result.added > 0 ? " +" + std::to_string(result.added) : "";
-    return text + (result.deduplicated > 0 ? " =" + std::to_string(result.deduplicated) : "");
-  }
-  template <typename To>
-  std::string ObserveBy(To* to, const Observation& observation, const AddOptions& options = {}) {
-    ObserveResult result;
-    const Status s = to->Observe(observation, options, &result);
-    return Text(s, result);
-  }
-  // Of an object that maps to itself.
-  std::string Observe(std::string_view object, std::string_view version) {
-    return Observe(object, version, {object});
-  }
-  std::string Observe(std::string_view object, std::string_view version, const Keys& keys) {
-    return ObserveBy(&pods_, {.object = object, .version = version, .keys = keys});
-  }
-  std::string List(std::string_view object, std::string_view version) {
-    const std::string_view keys[] = {object};
-    return ObserveBy(list_.get(), {.object = object, .version = version, .keys = keys});
-  }
-  void BeginList(const ListOptions& options = {}) {
-    ASSERT_TRUE(pods_.BeginList(options, &list_).ok());
-  }
-  std::string ObserveDeleted(std::string_view object, const Keys& keys = {}) {
-    ObserveResult result;
-    const Status s = pods_.ObserveDeleted(object, keys, {}, &result);
-    return Text(s, result);
-  }
-  std::string ListDeleted(std::string_view object, const Keys& keys) {
-    ObserveResult result;
-    const Status s = list_->ObserveDeleted(object, keys, {}, &result);
-    return Text(s, result);
-  }
-  std::string NextDeleted() {
-    DeletedObject deleted;
-    const Status s = list_->NextDeleted(&deleted);
-    if (!s.ok()) {
-      return std::string(StatusCodeName(s.code()));
-    }
-    std::string text = deleted.object + " " + deleted.version + " " + deleted.tombstone;
-    for (const std::string& key : deleted.keys) {
-      text += " " + key;
-    }
-    return text;
-  }
-  // Each key with its states, sorted.
-  std::string State() {
-    std::map<std::string, std::string> keys;
-    EXPECT_TRUE(queue_
-                    ->Scan([&keys](const KeyInfo& info) {
-                      std::string& text = keys[std::string(info.key)];
-                      text += info.queued ? "q" : "";
-                      text += info.processing ? "p" : "";
-                      text += info.added_again ? "+" : "";
-                      text += info.delayed ? "d" : "";
-                      text += info.failing ? "f" : "";
-                      text += info.quarantined ? "x" : "";
-                      return true;
-                    })
-                    .ok());
-    std::string text;
-    for (const auto& [key, states] : keys) {
-      text.append(text.empty() ? "" : " ").append(key).append(":").append(states);
-    }
-    return text;
-  }
-  void Work(int keys = 100) {  // Of what is queued.
-    for (std::string key; keys > 0 && (key = Get()) != "TimedOut"; --keys) {
-      ASSERT_TRUE(queue_->Done(key).ok());
-    }
-  }
-
-  Source pods_;
-  std::unique_ptr<SourceList> list_;
-};
 
 // The table of docs/sources.md.
 TEST_F(SourcesTest, WhatAnObservationDoesInEachStateOfTheKey) {
@@ -166,7 +59,7 @@ TEST_F(SourcesTest, AListAfterARestartAddsOnlyWhatChangedOrWasDeleted) {
   for (const char* object : {"changed", "deleted", "failing", "same"}) {
     EXPECT_EQ(List(object, "1"), "changed +1");
   }
-  const Keys keys = {"left", "owner"};
+  const ObjectKeys keys = {"left", "owner"};
   ASSERT_TRUE(
       list_->Observe({.object = "child", .version = "1", .keys = keys, .tombstone = "t"}).ok());
   ASSERT_TRUE(list_->End().ok());
@@ -268,11 +161,11 @@ TEST_F(SourcesTest, ANewOwnerOfAnObjectIsAddedWithTheOldOne) {
 }
 
 TEST_F(SourcesTest, AFilteredObservationKeepsTheKeysOfTheRow) {
-  const Keys keys = {"k"};
+  const ObjectKeys keys = {"k"};
   ASSERT_TRUE(pods_.Observe({.object = "a", .version = "1", .keys = keys, .tombstone = "t"}).ok());
   EXPECT_EQ(ObserveBy(&pods_, {.object = "a", .version = "2", .filtered = true}), "changed");
   EXPECT_EQ(ObserveBy(&pods_, {.object = "b", .version = "1", .filtered = true}), "changed");
-  const Keys other = {"l"};
+  const ObjectKeys other = {"l"};
   EXPECT_EQ(ObserveBy(&pods_, {.object = "c", .version = "1", .keys = other, .filtered = true}),
             "changed");
   Work();
@@ -313,7 +206,7 @@ TEST_F(SourcesTest, AFilteredObservationOfAnObjectThatIsItsKeyReadsNoRow) {
 
 // Its version alone does not say that it was reconciled.
 TEST_F(SourcesTest, AFilteredObservationDoesNotPassForOneThatWasAdded) {
-  const Keys keys = {"a"};
+  const ObjectKeys keys = {"a"};
   const Observation filtered{.object = "a", .version = "2", .keys = keys, .filtered = true};
   const std::function<void()> before[] = {
       [] {},                                               // The object is new,
@@ -332,13 +225,13 @@ TEST_F(SourcesTest, AFilteredObservationDoesNotPassForOneThatWasAdded) {
 
 // As a controller observes, at each list, an object that its predicates drop.
 TEST_F(SourcesTest, AFilteredObservationThatSaysNothingNewIsUnchanged) {
-  const Keys keys = {"k"};
+  const ObjectKeys keys = {"k"};
   const auto filtered = [&](std::string_view tombstone, std::span<const std::string_view> with) {
     return ObserveBy(
         &pods_,
         {.object = "a", .version = "1", .keys = with, .tombstone = tombstone, .filtered = true});
   };
-  for (const Keys& with : {Keys(), Keys({"k"}), Keys({"a"})}) {
+  for (const ObjectKeys& with : {ObjectKeys(), ObjectKeys({"k"}), ObjectKeys({"a"})}) {
     EXPECT_EQ(filtered("t", with), "changed");
     Crash();
     EXPECT_EQ(filtered("t", with), "unchanged");
@@ -420,7 +313,7 @@ TEST_F(SourcesTest, CallsGetRoomInTheirOrder) {
   OpenSource();
   // And so does one that gives up.
   std::thread gives_up([this] {
-    const Keys keys = {"e", "f"};
+    const ObjectKeys keys = {"e", "f"};
     EXPECT_EQ(ObserveBy(&pods_, {.object = "p", .keys = keys},
                         {.wait_for_room = std::chrono::milliseconds(100)}),
               "Full");
@@ -454,7 +347,7 @@ TEST_F(SourcesTest, AFilteredObservationDoesNotHideOneThatWasNotMade) {
   };
   CloseAndOpen({.max_pending = 1, .when_full = WhenFull::kRefuse});
   OpenSource();
-  for (const Keys& keys : {Keys{"a"}, Keys{"a", "x"}}) {
+  for (const ObjectKeys& keys : {ObjectKeys{"a"}, ObjectKeys{"a", "x"}}) {
     SCOPED_TRACE(keys.size());
     Work();
     Observe("a", "1");
@@ -474,7 +367,7 @@ TEST_F(SourcesTest, AnObjectHasManyKeysEachOnce) {
   for (size_t i = 0; i < kMaxObjectKeys + 1; ++i) {
     names.push_back(std::to_string(i));
   }
-  Keys keys(names.begin(), names.end() - 1);
+  ObjectKeys keys(names.begin(), names.end() - 1);
   keys.back() = keys.front();
   EXPECT_EQ(Observe("a", "1", keys), "changed +" + std::to_string(kMaxObjectKeys - 1));
   std::vector<std::string> grouped;
@@ -507,9 +400,9 @@ TEST_F(SourcesTest, AnEmptyVersionAlwaysCountsAsChanged) {
 
 TEST_F(SourcesTest, WhatIsRefusedChangesNothing) {
   const std::string long_key(kMaxKeyBytes, 'k');
-  const Keys many(kMaxObjectKeys + 1, "k");
-  const Keys large = {long_key, "k"};
-  const Keys bad = {"good", ""};
+  const ObjectKeys many(kMaxObjectKeys + 1, "k");
+  const ObjectKeys large = {long_key, "k"};
+  const ObjectKeys bad = {"good", ""};
   const std::string bytes(kMaxTombstoneBytes + 1, 'x');
   const std::string_view too_long(bytes);
   const Observation refused[] = {
@@ -627,118 +520,6 @@ TEST_F(SourcesTest, AnAddIfAbsentLeavesAKeyWithAnyStateAlone) {
   EXPECT_EQ(State(), before);
   ASSERT_TRUE(queue_->Add("new", {.if_absent = true}).ok());
   EXPECT_EQ(State(), "d:d f:f new:q p:p q:q x:x");
-}
-
-// A world of objects that change, appear and vanish, and a controller that lists, watches and
-// reconciles them, and is killed before any of its writes. What a list has seen may be late.
-class WorldTest : public SourcesTest {
- protected:
-  using World = std::map<std::string, std::string>;  // The version of each object.
-
-  void Change() {
-    const std::string object = "o" + std::to_string(random_() % 12);
-    if (random_() % 3 == 0) {
-      world_.erase(object);
-    } else {
-      world_[object] = std::to_string(++versions_);
-    }
-    if (watching_) {  // An event may be lost with the process.
-      Event(object);
-    }
-  }
-  void Event(const std::string& object) {
-    const auto found = world_.find(object);
-    if (found == world_.end()) {
-      ObserveDeleted(object);
-    } else {
-      Observe(object, found->second);
-    }
-  }
-  // Lists a state of the world, in which changes follow before the list has ended.
-  void ListAll(bool with_changes) {
-    BeginList();
-    const World listed = world_;
-    for (const auto& [object, version] : listed) {
-      List(object, version);
-      if (with_changes && random_() % 8 == 0) {
-        Change();
-      }
-    }
-    // The events since the list come before its end, as a watch begins at the list's state.
-    for (const auto& [object, version] : listed) {
-      if (!world_.contains(object)) {
-        Event(object);
-      }
-    }
-    for (const auto& [object, version] : World(world_)) {
-      const auto before = listed.find(object);
-      if (before == listed.end() || before->second != version) {
-        Event(object);
-      }
-    }
-    watching_ = list_->End().ok();
-  }
-  void Reconcile(size_t keys) {
-    std::vector<HeldKey> held;
-    if (store_->Health().ok()) {  // Otherwise the process was killed at that write.
-      static_cast<void>(queue_->TryGet(keys, &held));
-    }
-    for (const HeldKey& key : held) {
-      const auto found = world_.find(key.key);
-      reconciled_[key.key] = found == world_.end() ? "" : found->second;
-      ++reconciles_;
-      static_cast<void>(queue_->Done(key.key));
-    }
-  }
-  void Kill() {
-    list_.reset();
-    watching_ = false;
-    Crash();
-  }
-
-  std::mt19937_64 random_{support::Seed()};
-  World world_;
-  World reconciled_;  // An object that was gone: empty.
-  bool watching_ = false;
-  uint64_t versions_ = 0;
-  size_t reconciles_ = 0;
-};
-
-TEST_F(WorldTest, NoChangeAndNoDeletionIsMissedOverKills) {
-  for (int life = 0; life < 2000; ++life) {
-    {
-      const MutexLock lock(disk_->mu);
-      disk_->state.fail_after = random_() % 60;  // And then the process is killed.
-    }
-    ListAll(true);
-    for (int i = 0; i < 10; ++i) {
-      Change();
-      Reconcile(random_() % 3);
-    }
-    Kill();
-    for (uint64_t i = random_() % 6; i > 0; --i) {
-      Change();  // While nobody looks.
-    }
-    if (life % 20 != 0) {
-      continue;
-    }
-    ListAll(false);
-    Reconcile(SIZE_MAX);
-    for (const auto& [object, seen] : reconciled_) {
-      const auto found = world_.find(object);
-      ASSERT_EQ(seen, found == world_.end() ? "" : found->second)
-          << object << " in life " << life << " of seed " << support::Seed();
-    }
-    for (const auto& [object, version] : world_) {
-      ASSERT_TRUE(reconciled_.contains(object)) << object << " in life " << life;
-    }
-    ASSERT_TRUE(queue_->Flush().ok());
-    Kill();
-    const size_t before = reconciles_;
-    ListAll(false);
-    Reconcile(SIZE_MAX);
-    ASSERT_EQ(reconciles_, before) << "nothing has changed";
-  }
 }
 
 TEST(SourcesInMemory, ASourceNeedsAStoreOnDisk) {
