@@ -57,10 +57,7 @@ GroupTurn* GroupLane::TurnOf(const Item& item) {
   return turn.get();
 }
 
-void GroupLane::Unrank(GroupTurn* turn) {
-  if (turn->items.size() == 0) {
-    return;
-  }
+void GroupLane::Leave(GroupTurn* turn) {
   if (turn->ranked) {
     ranked_.erase(RankOf(turn));
     turn->ranked = false;
@@ -68,12 +65,9 @@ void GroupLane::Unrank(GroupTurn* turn) {
   } else {
     closed_.erase(RankOf(turn));
   }
-  if (fair_) {
-    by_age_.erase({turn->items.front()->sequence, turn});
-  }
 }
 
-void GroupLane::Rerank(GroupTurn* turn) {
+void GroupLane::Enter(GroupTurn* turn) {
   if (turn->group != nullptr && turn->group->closed()) {
     closed_.insert(RankOf(turn));
   } else {
@@ -81,6 +75,20 @@ void GroupLane::Rerank(GroupTurn* turn) {
     turn->ranked = true;
     open_ += turn->items.size();
   }
+}
+
+void GroupLane::Unrank(GroupTurn* turn) {
+  if (turn->items.size() == 0) {
+    return;
+  }
+  Leave(turn);
+  if (fair_) {
+    by_age_.erase({turn->items.front()->sequence, turn});
+  }
+}
+
+void GroupLane::Rerank(GroupTurn* turn) {
+  Enter(turn);
   if (fair_) {
     by_age_.emplace(turn->items.front()->sequence, turn);
   }
@@ -88,11 +96,11 @@ void GroupLane::Rerank(GroupTurn* turn) {
 
 void GroupLane::Settle(GroupTurn* turn) {
   const bool was_open = turn->ranked;
-  Unrank(turn);
+  Leave(turn);
   if (!was_open) {
     turn->time = std::max(turn->time, time_);
   }
-  Rerank(turn);
+  Enter(turn);
 }
 
 void GroupLane::PushBack(Item* item) {

@@ -75,7 +75,10 @@ class GroupLane {
   std::pair<uint64_t, int64_t> PlaceOf(const Item& item) const;
   GroupTurn* TurnOf(const Item& item);
   static void Unlink(GroupTurn* turn);
-  // Before and after a change of what RankOf reads, or of the group.
+  // Before and after a change of the group, or of the turn's time.
+  void Leave(GroupTurn* turn);
+  void Enter(GroupTurn* turn);
+  // Before and after a change of the first item.
   void Unrank(GroupTurn* turn);
   void Rerank(GroupTurn* turn);
   // Of a turn that is not ranked.
