@@ -126,7 +126,7 @@ void LaneOrder::BeginRestored(uint32_t passed) {
   if (len_ == 0 || rules_.starvation_bound == 0) {
     return;
   }
-  passed_ = passed;
+  passed_ = WQ_MUTANT(highest_lane_at_each_start) ? 0 : passed;
   const Lanes& open = lanes_[kOpen];
   auto oldest = open.end();
   for (auto it = std::next(open.begin()); it != open.end(); ++it) {

@@ -33,8 +33,9 @@ class ResyncGate {
 
   // Which gate a key shares: that of the periods which are less than twice as long as the shortest.
   static int BandOf(int64_t period_us) {
+    const int64_t shortest_us = WQ_MUTANT(one_resync_band) ? INT64_MAX : kShortestUs;
     return static_cast<int>(
-        std::bit_width(static_cast<uint64_t>(std::max(period_us, kShortestUs))));
+        std::bit_width(static_cast<uint64_t>(std::max(period_us, shortest_us))));
   }
 
   // A key waits for its resync, with this period; it does so no longer. The time before `now_us`

@@ -5,6 +5,8 @@
 
 #include <random>
 
+#include "base/mutant.h"
+
 namespace wq {
 namespace {
 
@@ -52,7 +54,7 @@ bool ObjectFacts::HasKeys(std::string_view encoded) const {
 }
 
 bool ObjectFacts::IsOf(const TrackedSource& source) const {
-  return HasVersion() && (keys & kOwedBit) == 0 &&
+  return HasVersion() && ((keys & kOwedBit) == 0 || WQ_MUTANT(owed_observation_forgotten)) &&
          static_cast<uint16_t>(version) == Tag(source.fingerprint, source.scope);
 }
 
