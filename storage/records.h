@@ -8,6 +8,7 @@
 // Thread-safe for distinct arguments.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -141,6 +142,33 @@ struct ObjectRecord {
   std::string_view tombstone = {};
 };
 
+// The views of a record, in an order that does not change.
+inline auto ViewsOf(QueueStateRecord* r) { return std::array{&r->limiter_state}; }
+inline auto ViewsOf(PendingRecord* r) { return std::array{&r->key, &r->group, &r->causes}; }
+inline auto ViewsOf(DelayedRecord* r) { return std::array{&r->key, &r->group, &r->causes}; }
+inline auto ViewsOf(FailureRecord* r) { return std::array{&r->key, &r->last_error}; }
+inline auto ViewsOf(QuarantineRecord* r) {
+  return std::array{&r->failures.key, &r->failures.last_error, &r->group};
+}
+inline auto ViewsOf(CursorRecord* r) { return std::array{&r->name, &r->value}; }
+inline auto ViewsOf(SourceRecord* r) { return std::array{&r->name}; }
+inline auto ViewsOf(ObjectRecord* r) {
+  return std::array{&r->object, &r->version, &r->keys, &r->tombstone};
+}
+
+// Replaces *bytes by a copy of what the views of the record point to, and lets them point there.
+// REQUIRES: none of them points into *bytes.
+template <typename Record>
+void KeepViews(Record* record, std::string* bytes) {
+  bytes->clear();
+  for (const std::string_view* view : ViewsOf(record)) bytes->append(*view);
+  size_t at = 0;
+  for (std::string_view* view : ViewsOf(record)) {
+    *view = std::string_view(*bytes).substr(at, view->size());
+    at += view->size();
+  }
+}
+
 // --- Writing: each call appends one mutation. ---
 
 void PutStore(const StoreRecord& record, MutationBatch* batch);
@@ -200,8 +228,6 @@ Causes DecodeCauses(std::string_view bytes);
 Status GetStore(const Reader& reader, StoreRecord* record);
 // A store without the record had no process log yet.
 Status GetProcessLog(const Reader& reader, ProcessLogRecord* record);
-// Its value alone. False: it cannot be decoded.
-bool DecodeProcessLog(std::string_view value, ProcessLogRecord* record);
 // A store without the record has reserved no token yet.
 Status GetTokens(const Reader& reader, TokensRecord* record);
 // NotFound: the store is not replicated.
@@ -211,7 +237,7 @@ Status GetAhead(const Reader& reader, AheadRecord* record);
 // Appends to `batch` what ends a replica: the mutations of its AheadRecord, which were
 // acknowledged, and the erasure of both records. Of a store that is no replica it changes nothing.
 Status EndReplica(const Reader& reader, MutationBatch* batch);
-// The views in `record` point into `value_buffer`, and its key into the argument `key`.
+// The views in `record` point into `value_buffer`.
 Status GetQueueState(const Reader& reader, QueueId queue, std::string* value_buffer,
                      QueueStateRecord* record);
 Status GetFailures(const Reader& reader, QueueId queue, std::string_view key,
@@ -253,7 +279,7 @@ Status ScanObjects(const Reader& reader, QueueId queue, SourceId source, std::st
                    const std::function<bool(const ObjectRecord&)>& visit);
 
 // The pending record of `key`, by one look-up in each block that is not empty. NotFound.
-// The views in `record` point into `key` and `value_buffer`.
+// The views in `record` point into `value_buffer`.
 Status FindPending(const Reader& reader, QueueId queue, std::string_view key,
                    std::string* value_buffer, PendingRecord* record);
 

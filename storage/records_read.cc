@@ -87,16 +87,30 @@ Status ScanFamily(const Reader& reader, Family family, QueueId queue,
                      });
 }
 
-// The views in `record` point into `message`, except those that point into the record's key.
+// The views in `record` point into *value_buffer.
 template <typename Message, typename Record>
 Status GetNamed(const Reader& reader, Family family, QueueId queue, std::string_view name,
-                std::string* value_buffer, Message* message, Record* record) {
+                std::string* value_buffer, Record* record) {
   std::string record_key;
   AppendNamedKey(queue, name, &record_key);
   Status status = reader.Get(family, record_key, value_buffer);
-  if (!status.ok()) return status;
-  return Decode(record_key, *value_buffer, message, record);
+  Message message;
+  if (status.ok()) status = Decode(record_key, *value_buffer, &message, record);
+  if (status.ok()) KeepViews(record, value_buffer);
+  return status;
 }
+
+// The message of a record of the family `default`. NotFound.
+template <typename Message>
+Status GetMessage(const Reader& reader, std::string_view key, Message* message) {
+  std::string value;
+  Status status = reader.Get(Family::kDefault, key, &value);
+  if (status.ok() && !Parse(value, message)) status = BadRecord(Family::kDefault, key, kBadValue);
+  return status;
+}
+
+// For a record that a store may lack.
+Status OkIfNone(Status got) { return got.code() == StatusCode::kNotFound ? Status::Ok() : got; }
 
 }  // namespace
 
@@ -106,69 +120,40 @@ Status BadRecord(Family family, std::string_view record_key, std::string_view wh
 }
 
 Status GetStore(const Reader& reader, StoreRecord* record) {
-  std::string value;
-  Status status = reader.Get(Family::kDefault, kStoreKey, &value);
-  if (!status.ok()) return status;
   pb::StoreRecord message;
-  if (!Parse(value, &message)) return BadRecord(Family::kDefault, kStoreKey, kBadValue);
-  record->format_version = message.format_version();
-  record->uuid = message.uuid();
-  record->created_at_us = message.created_at_us();
-  return Status::Ok();
-}
-
-Status GetProcessLog(const Reader& reader, ProcessLogRecord* record) {
-  *record = {};
-  std::string value;
-  Status status = reader.Get(Family::kDefault, kProcessLogKey, &value);
-  if (status.code() == StatusCode::kNotFound) return Status::Ok();
-  if (!status.ok()) return status;
-  return DecodeProcessLog(value, record) ? status
-                                         : BadRecord(Family::kDefault, kProcessLogKey, kBadValue);
-}
-
-bool DecodeProcessLog(std::string_view value, ProcessLogRecord* record) {
-  pb::ProcessLogRecord message;
-  if (!Parse(value, &message)) return false;
-  *record = {
-      .number = message.number(), .position = message.position(), .closed = message.closed()};
-  return true;
-}
-
-Status GetTokens(const Reader& reader, TokensRecord* record) {
-  *record = {};
-  std::string value;
-  Status status = reader.Get(Family::kDefault, kTokensKey, &value);
-  if (status.code() == StatusCode::kNotFound) return Status::Ok();
-  if (!status.ok()) return status;
-  pb::TokensRecord message;
-  if (!Parse(value, &message)) return BadRecord(Family::kDefault, kTokensKey, kBadValue);
-  record->next = message.next();
+  Status status = GetMessage(reader, kStoreKey, &message);
+  *record = {message.format_version(), message.uuid(), message.created_at_us()};
   return status;
 }
 
+Status GetProcessLog(const Reader& reader, ProcessLogRecord* record) {
+  pb::ProcessLogRecord message;
+  Status status = GetMessage(reader, kProcessLogKey, &message);
+  *record = {
+      .number = message.number(), .position = message.position(), .closed = message.closed()};
+  return OkIfNone(std::move(status));
+}
+
+Status GetTokens(const Reader& reader, TokensRecord* record) {
+  pb::TokensRecord message;
+  Status status = GetMessage(reader, kTokensKey, &message);
+  *record = status.ok() ? TokensRecord{.next = message.next()} : TokensRecord();
+  return OkIfNone(std::move(status));
+}
+
 Status GetReplication(const Reader& reader, ReplicationRecord* record) {
-  *record = {};
-  std::string value;
-  Status status = reader.Get(Family::kDefault, kReplicationKey, &value);
-  if (!status.ok()) return status;
   pb::ReplicationRecord message;
-  if (!Parse(value, &message)) return BadRecord(Family::kDefault, kReplicationKey, kBadValue);
+  Status status = GetMessage(reader, kReplicationKey, &message);
   *record = {.epoch = message.epoch(), .sequence = message.sequence(), .seeded = message.seeded()};
   return status;
 }
 
 Status GetAhead(const Reader& reader, AheadRecord* record) {
-  *record = {};
-  std::string value;
-  Status status = reader.Get(Family::kDefault, kAheadKey, &value);
-  if (status.code() == StatusCode::kNotFound) return Status::Ok();
-  if (!status.ok()) return status;
   pb::AheadRecord message;
-  if (!Parse(value, &message)) return BadRecord(Family::kDefault, kAheadKey, kBadValue);
+  Status status = GetMessage(reader, kAheadKey, &message);
   *record = {
       .epoch = message.epoch(), .sequence = message.sequence(), .mutations = message.mutations()};
-  return status;
+  return OkIfNone(std::move(status));
 }
 
 Status EndReplica(const Reader& reader, MutationBatch* batch) {
@@ -185,44 +170,28 @@ Status EndReplica(const Reader& reader, MutationBatch* batch) {
 
 Status GetQueueState(const Reader& reader, QueueId queue, std::string* value_buffer,
                      QueueStateRecord* record) {
-  const std::string key = StateKey(queue);
-  Status status = reader.Get(Family::kDefault, key, value_buffer);
-  if (!status.ok()) return status;
   pb::QueueStateRecord message;
-  if (!Parse(*value_buffer, &message)) return BadRecord(Family::kDefault, key, kBadValue);
-  *value_buffer = message.limiter_state();
-  record->sequence_high_water = message.sequence_high_water();
-  record->limiter_state = *value_buffer;
-  record->paused = message.paused();
-  record->paused_until_us = message.paused_until_us();
-  record->shards = message.shards();
-  record->pause_us = message.pause_us();
-  record->paused_at_us = message.paused_at_us();
+  if (Status s = GetMessage(reader, StateKey(queue), &message); !s.ok()) return s;
+  *record = {.sequence_high_water = message.sequence_high_water(),
+             .limiter_state = message.limiter_state(),
+             .paused = message.paused(),
+             .paused_until_us = message.paused_until_us(),
+             .shards = message.shards(),
+             .pause_us = message.pause_us(),
+             .paused_at_us = message.paused_at_us()};
+  KeepViews(record, value_buffer);
   return Status::Ok();
 }
 
 Status GetFailures(const Reader& reader, QueueId queue, std::string_view key,
                    std::string* value_buffer, FailureRecord* record) {
-  pb::FailureRecord message;
-  Status status = GetNamed(reader, Family::kFailures, queue, key, value_buffer, &message, record);
-  if (!status.ok()) return status;
-  *value_buffer = message.last_error();
-  record->key = key;
-  record->last_error = *value_buffer;
-  return status;
+  return GetNamed<pb::FailureRecord>(reader, Family::kFailures, queue, key, value_buffer, record);
 }
 
 Status GetQuarantine(const Reader& reader, QueueId queue, std::string_view key,
                      std::string* value_buffer, QuarantineRecord* record) {
-  pb::QuarantineRecord message;
-  Status status = GetNamed(reader, Family::kQuarantine, queue, key, value_buffer, &message, record);
-  if (!status.ok()) return status;
-  *value_buffer = message.last_error() + message.group();
-  record->failures.key = key;
-  record->failures.last_error =
-      std::string_view(*value_buffer).substr(0, message.last_error().size());
-  record->group = std::string_view(*value_buffer).substr(message.last_error().size());
-  return status;
+  return GetNamed<pb::QuarantineRecord>(reader, Family::kQuarantine, queue, key, value_buffer,
+                                        record);
 }
 
 Status ScanQueues(const Reader& reader, const std::function<bool(const QueueRecord&)>& visit) {
@@ -338,12 +307,7 @@ Status GetObject(const Reader& reader, QueueId queue, SourceId source, std::stri
   pb::ObjectRecord message;
   status = Decode(key, *value_buffer, &message, record);
   if (!status.ok()) return status;
-  *value_buffer = message.version() + message.keys() + message.tombstone();
-  const std::string_view bytes = *value_buffer;
-  record->object = object;
-  record->version = bytes.substr(0, message.version().size());
-  record->keys = bytes.substr(record->version.size(), message.keys().size());
-  record->tombstone = bytes.substr(record->version.size() + record->keys.size());
+  KeepViews(record, value_buffer);
   return status;
 }
 

@@ -176,10 +176,7 @@ Status FindPendingIn(const Reader& reader, Family family, QueueId queue, std::st
     if (order == 0) {
       pb::PendingRecord message;
       status = DecodePending(family, found, *value_buffer, &message, record);
-      *value_buffer = message.group() + message.causes();
-      record->key = key;
-      record->group = std::string_view(*value_buffer).substr(0, message.group().size());
-      record->causes = std::string_view(*value_buffer).substr(message.group().size());
+      if (status.ok()) KeepViews(record, value_buffer);
       return status;
     }
     // A record of a later block, before the place of `key` there: scan that block next.

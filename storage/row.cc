@@ -29,176 +29,82 @@ class OneRow final : public Reader {
   const std::string_view value_;
 };
 
-}  // namespace
-
-std::string_view Row::Keep(std::string_view bytes) {
-  const size_t at = bytes_.size();
-  bytes_.append(bytes);
-  return std::string_view(bytes_).substr(at);
+template <typename Record>
+RowRule RuleOf(const Record& record) {
+  if constexpr (requires { CheckRow(record); }) return CheckRow(record);
+  return RowRule::kNone;
 }
 
+// The queue's key; empty: the record is not of one.
+template <typename Record>
+std::string_view KeyOf(const Record& record) {
+  if constexpr (requires { record.failures; }) return record.failures.key;
+  if constexpr (requires { record.key; }) return record.key;
+  return {};
+}
+
+}  // namespace
+
 Status Row::Decode(Family family, std::string_view key, std::string_view value) {
-  bytes_.clear();
-  // Enough for all that Keep copies: the bytes must not move.
-  bytes_.reserve(2 * (key.size() + value.size()));
   key_ = {};
   broken_ = RowRule::kNone;
   const OneRow row(family, key, value);
   Status status =
       family == Family::kDefault ? DecodeDefault(key, row) : DecodeQueueRow(family, key, row);
   if (!status.ok()) return status;
-  broken_ = Check();
+  broken_ = std::visit([](const auto& record) { return RuleOf(record); }, record_);
   return broken_ == RowRule::kNone ? status : BadRecord(family, key, TextOf(broken_));
 }
 
-RowRule Row::Check() const {
-  switch (kind_) {
-    case Kind::kStore:
-    case Kind::kProcessLog:
-    case Kind::kReplication:
-    case Kind::kAhead:
-    case Kind::kRemoved:
-      return RowRule::kNone;
-    case Kind::kTokens:
-      return CheckRow(tokens_);
-    case Kind::kQueue:
-      return CheckRow(queue_record_);
-    case Kind::kQueueState:
-      return CheckRow(queue_state_);
-    case Kind::kPending:
-      return CheckRow(pending_);
-    case Kind::kDelayed:
-      return CheckRow(delayed_);
-    case Kind::kFailures:
-      return CheckRow(failures_);
-    case Kind::kQuarantine:
-      return CheckRow(quarantine_);
-    case Kind::kCursor:
-      return CheckRow(cursor_);
-    case Kind::kSource:
-      return CheckRow(source_);
-    case Kind::kObject:
-      return CheckRow(object_);
-  }
-  return RowRule::kNone;
-}
-
 Status Row::DecodeDefault(std::string_view key, const Reader& row) {
-  if (key == kStoreKey) {
-    kind_ = Kind::kStore;
-    return GetStore(row, &store_);
-  }
-  if (key == kProcessLogKey) {
-    kind_ = Kind::kProcessLog;
-    return GetProcessLog(row, &process_log_);
-  }
-  if (key == kTokensKey) {
-    kind_ = Kind::kTokens;
-    return GetTokens(row, &tokens_);
-  }
-  if (key == kReplicationKey) {
-    kind_ = Kind::kReplication;
-    return GetReplication(row, &replication_);
-  }
-  if (key == kAheadKey) {
-    kind_ = Kind::kAhead;
-    return GetAhead(row, &ahead_);
-  }
+  if (key == kStoreKey) return GetStore(row, &record_.emplace<StoreRecord>());
+  if (key == kProcessLogKey) return GetProcessLog(row, &record_.emplace<ProcessLogRecord>());
+  if (key == kTokensKey) return GetTokens(row, &record_.emplace<TokensRecord>());
+  if (key == kReplicationKey) return GetReplication(row, &record_.emplace<ReplicationRecord>());
+  if (key == kAheadKey) return GetAhead(row, &record_.emplace<AheadRecord>());
   if (key.starts_with(kQueuePrefix)) {
-    kind_ = Kind::kQueue;
-    Status status = ScanQueues(row, [this](const QueueRecord& record) {
-      queue_record_ = record;
+    return ScanQueues(row, [this](const QueueRecord& record) {
+      queue_ = record.id;
+      record_ = record;
       return true;
     });
-    queue_ = queue_record_.id;
-    return status;
   }
   if (key.starts_with(kStatePrefix) && key.size() == kStatePrefix.size() + kQueuePrefixBytes) {
-    kind_ = Kind::kQueueState;
     queue_ = ReadBig32(key.substr(kStatePrefix.size()));
-    std::string value;
-    Status status = GetQueueState(row, queue_, &value, &queue_state_);
-    if (status.ok()) queue_state_.limiter_state = Keep(value);
-    return status;
+    return GetQueueState(row, queue_, &bytes_, &record_.emplace<QueueStateRecord>());
   }
-  if (key.starts_with(kRemovedPrefix)) {
-    kind_ = Kind::kRemoved;
-    return Status::Ok();
-  }
-  return BadRecord(Family::kDefault, key, "nothing has this key");
+  record_ = Removed();
+  return key.starts_with(kRemovedPrefix) ? Status::Ok()
+                                         : BadRecord(Family::kDefault, key, "nothing has this key");
 }
 
-// The views that the visitors keep point into `record_key`, or into what Keep has copied.
 Status Row::DecodeQueueRow(Family family, std::string_view record_key, const Reader& row) {
   if (record_key.size() < kQueuePrefixBytes) return BadRecord(family, record_key, kShortKey);
   queue_ = ReadBig32(record_key);
+  const auto take = [this](auto record) {
+    KeepViews(&record, &bytes_);
+    key_ = KeyOf(record);
+    record_ = record;
+    return true;
+  };
   switch (family) {
     case Family::kDirty:
     case Family::kLanes:
-      kind_ = Kind::kPending;
-      return ScanPendingUnordered(row, queue_, [this](const PendingRecord& record) {
-        pending_ = record;
-        pending_.group = Keep(record.group);
-        pending_.causes = Keep(record.causes);
-        key_ = record.key;
-        return true;
-      });
+      return ScanPendingUnordered(row, queue_, take);
     case Family::kDelayed:
-      kind_ = Kind::kDelayed;
-      return ScanDelayed(row, queue_, [this](const DelayedRecord& record) {
-        delayed_ = record;
-        delayed_.group = Keep(record.group);
-        delayed_.causes = Keep(record.causes);
-        key_ = record.key;
-        return true;
-      });
+      return ScanDelayed(row, queue_, take);
     case Family::kFailures:
-      kind_ = Kind::kFailures;
-      return ScanFailures(row, queue_, [this](const FailureRecord& record) {
-        failures_ = record;
-        failures_.last_error = Keep(record.last_error);
-        key_ = record.key;
-        return true;
-      });
+      return ScanFailures(row, queue_, take);
     case Family::kQuarantine:
-      kind_ = Kind::kQuarantine;
-      return ScanQuarantine(row, queue_, [this](const QuarantineRecord& record) {
-        quarantine_ = record;
-        quarantine_.failures.last_error = Keep(record.failures.last_error);
-        quarantine_.group = Keep(record.group);
-        key_ = record.failures.key;
-        return true;
-      });
+      return ScanQuarantine(row, queue_, take);
     case Family::kCursors:
-      kind_ = Kind::kCursor;
-      return ScanCursors(row, queue_, [this](const CursorRecord& record) {
-        cursor_ = record;
-        return true;
-      });
+      return ScanCursors(row, queue_, take);
     case Family::kSources:
-      kind_ = record_key.size() == kSourcePrefixBytes ? Kind::kSource : Kind::kObject;
-      return DecodeSourceRow(row);
+      return ScanSources(row, queue_, take, take);
     case Family::kDefault:
       break;
   }
   return Status::Ok();
-}
-
-Status Row::DecodeSourceRow(const Reader& row) {
-  return ScanSources(
-      row, queue_,
-      [this](const SourceRecord& record) {
-        source_ = record;
-        source_.name = Keep(record.name);
-        return true;
-      },
-      [this](const ObjectRecord& record) {
-        object_ = record;
-        object_.version = Keep(record.version);
-        object_.keys = Keep(record.keys);
-        object_.tombstone = Keep(record.tombstone);
-        return true;
-      });
 }
 
 }  // namespace wq::storage

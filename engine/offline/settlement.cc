@@ -40,28 +40,30 @@ std::optional<std::string> Cut(const Row& row) {
   };
   MutationBatch batch;
   if (row.broken() == RowRule::kKeyTooLong) return std::nullopt;
-  if (row.kind() == Row::Kind::kPending) {
-    storage::PendingRecord record = row.pending();
+  if (const auto* pending = row.As<storage::PendingRecord>()) {
+    storage::PendingRecord record = *pending;
     record.group = group(record.group);
     PutPending(row.queue(), record, &batch);
-  } else if (row.kind() == Row::Kind::kDelayed) {
-    storage::DelayedRecord record = row.delayed();
+  } else if (const auto* delayed = row.As<storage::DelayedRecord>()) {
+    storage::DelayedRecord record = *delayed;
     record.group = group(record.group);
     // With a shorter one an opening would end the delay before its ready time.
     const bool in_range = record.delay_us >= 0 && record.delay_us <= kMaxDelay.count();
     record.delay_us = in_range ? record.delay_us : kMaxDelay.count();
     PutDelayed(row.queue(), record, &batch);
-  } else if (row.kind() == Row::Kind::kFailures && row.failures().count > 0) {
-    storage::FailureRecord record = row.failures();
+  } else if (const auto* failures = row.As<storage::FailureRecord>()) {
+    if (failures->count == 0) return std::nullopt;
+    storage::FailureRecord record = *failures;
     record.last_error = record.last_error.substr(0, kMaxErrorBytes);
     PutFailures(row.queue(), record, &batch);
-  } else if (row.kind() == Row::Kind::kQueueState && row.broken() != RowRule::kMarkRange) {
-    storage::QueueStateRecord record = row.queue_state();
+  } else if (const auto* state = row.As<storage::QueueStateRecord>()) {
+    if (row.broken() == RowRule::kMarkRange) return std::nullopt;
+    storage::QueueStateRecord record = *state;
     if (record.shards > kMaxShards) record.shards = 0;
     if (record.limiter_state.size() > kMaxLimiterStateBytes) record.limiter_state = {};
     PutQueueState(row.queue(), record, &batch);
-  } else if (row.kind() == Row::Kind::kQuarantine) {
-    storage::QuarantineRecord record = row.quarantine();
+  } else if (const auto* quarantined = row.As<storage::QuarantineRecord>()) {
+    storage::QuarantineRecord record = *quarantined;
     record.group = group(record.group);
     record.failures.last_error = record.failures.last_error.substr(0, kMaxErrorBytes);
     PutQuarantine(row.queue(), record, &batch);
@@ -131,7 +133,7 @@ class Settlement {
 };
 
 bool IsOfQueue(const Row& row, Family family) {
-  return family != Family::kDefault || row.kind() == Row::Kind::kQueueState;
+  return family != Family::kDefault || row.As<storage::QueueStateRecord>() != nullptr;
 }
 
 template <typename Keep>
@@ -182,10 +184,11 @@ void Settlement::Put(const MutationBatch& batch) {
 }
 
 bool Settlement::KeepQueue(const Row& row) {
-  if (row.kind() == Row::Kind::kStore) return false;  // The new store has a record of its own.
-  if (row.kind() == Row::Kind::kRemoved) return false;
-  if (row.kind() != Row::Kind::kQueue) return true;
-  const std::string& name = row.queue_record().name;
+  if (row.As<storage::StoreRecord>()) return false;  // The new store has a record of its own.
+  if (row.As<Row::Removed>()) return false;
+  const auto* const record = row.As<storage::QueueRecord>();
+  if (record == nullptr) return true;
+  const std::string& name = record->name;
   if (storage::IsOfImport(name)) {
     of_imports_.emplace(row.queue(), name);
     return false;
@@ -200,10 +203,10 @@ bool Settlement::KeepQueue(const Row& row) {
 }
 
 bool Settlement::KeepState(const Row& row) {
-  if (row.kind() != Row::Kind::kQueueState) return true;
+  const auto* const state = row.As<storage::QueueStateRecord>();
+  if (state == nullptr) return true;
   if (of_imports_.contains(row.queue())) return false;
-  QueueOf(row.queue(), RowRule::kStateOfNoQueue).high_water_mark =
-      row.queue_state().sequence_high_water;
+  QueueOf(row.queue(), RowRule::kStateOfNoQueue).high_water_mark = state->sequence_high_water;
   return true;
 }
 
@@ -222,7 +225,7 @@ void Settlement::SettleQueues() {
 
 bool Settlement::KeepPending(const Row& row, const Place& place) {
   Queue& queue = QueueOf(row.queue());
-  const uint64_t sequence = row.pending().sequence;
+  const uint64_t sequence = row.As<storage::PendingRecord>()->sequence;
   if (sequence <= storage::kMaxSequence) {
     queue.next_sequence = std::max(queue.next_sequence, sequence + 1);
   }
@@ -270,20 +273,21 @@ bool Settlement::KeepFailures(const Row& row) {
 // A source's own row is before those of its objects.
 bool Settlement::KeepOfSource(const Row& row) {
   Queue& queue = QueueOf(row.queue());
-  const bool is_object = row.kind() == Row::Kind::kObject;
+  const auto* const object = row.As<storage::ObjectRecord>();
+  const auto* const source = row.As<storage::SourceRecord>();
   RowRule broken = RowRule::kNone;
-  std::string name(is_object ? row.object().object : row.source().name);
-  if (is_object) {
-    if (!queue.sources.contains(row.object().source)) broken = RowRule::kObjectOfNoSource;
+  std::string name(object != nullptr ? object->object : source->name);
+  if (object != nullptr) {
+    if (!queue.sources.contains(object->source)) broken = RowRule::kObjectOfNoSource;
   } else if (!name.empty() && std::any_of(queue.sources.begin(), queue.sources.end(),
                                           [&name](const auto& s) { return s.second == name; })) {
     broken = RowRule::kSourceTwice;
   } else {
-    queue.sources.emplace(row.source().id, name);
+    queue.sources.emplace(source->id, name);
   }
   if (broken == RowRule::kNone) return true;
-  Lose("queue " + queue.name, (is_object ? "object '" : "source '") + std::move(name) + "' " +
-                                  std::string(TextOf(broken)));
+  Lose("queue " + queue.name, (object != nullptr ? "object '" : "source '") + std::move(name) +
+                                  "' " + std::string(TextOf(broken)));
   return false;
 }
 
@@ -291,8 +295,9 @@ bool Settlement::KeepOfSource(const Row& row) {
 void Settlement::ForgetVersions() {
   if (report_->losses.empty()) return;
   ForEach(Family::kSources, [this](const Row& row, const Place& place) {
-    if (row.kind() != Row::Kind::kObject) return true;
-    storage::ObjectRecord record = row.object();
+    const auto* const object = row.As<storage::ObjectRecord>();
+    if (object == nullptr) return true;
+    storage::ObjectRecord record = *object;
     record.version = {};
     MutationBatch batch;
     PutObject(row.queue(), record, &batch);
@@ -354,7 +359,7 @@ void Settlement::GiveSequence(const Place& place, uint64_t sequence) {
   Row row;
   const Status decoded = row.Decode(place.first, place.second, found->second);
   static_cast<void>(decoded);  // The sequence may be out of range.
-  storage::PendingRecord record = row.pending();
+  storage::PendingRecord record = *row.As<storage::PendingRecord>();
   record.sequence = sequence;
   MutationBatch batch;
   PutPending(row.queue(), record, &batch);
@@ -369,7 +374,7 @@ void Settlement::PutState(QueueId id, uint64_t high_water_mark, bool outdated) {
   const auto found = records_->values.find({Family::kDefault, storage::StateKey(id)});
   if (!outdated && found != records_->values.end() &&
       row.Decode(Family::kDefault, found->first.second, found->second).ok()) {
-    state = row.queue_state();
+    state = *row.As<storage::QueueStateRecord>();
   }
   state.sequence_high_water = high_water_mark;
   MutationBatch batch;
@@ -386,7 +391,7 @@ void Settlement::SettleTokens() {
   const auto found = records_->values.find({Family::kDefault, std::string(storage::kTokensKey)});
   if (found != records_->values.end() &&
       row.Decode(Family::kDefault, found->first.second, found->second).ok()) {
-    tokens = row.tokens();
+    tokens = *row.As<storage::TokensRecord>();
   }
   tokens.next = std::max(tokens.next, static_cast<uint64_t>(Clock::System()->WallUs()));
   MutationBatch batch;

@@ -120,9 +120,10 @@ constexpr Unique kPendingKey = {[](const Row& row) { return HashOf(row.key()); }
                                 [](const Row& row) { return std::string(row.key()); },
                                 RowRule::kPendingTwice};
 constexpr Unique kDelayedKey = {kPendingKey.hash, kPendingKey.value, RowRule::kDelayedTwice};
-constexpr Unique kSequence = {[](const Row& row) { return row.pending().sequence; },
-                              [](const Row& row) { return std::to_string(row.pending().sequence); },
-                              RowRule::kSequenceTwice};
+constexpr Unique kSequence = {
+    [](const Row& row) { return row.As<storage::PendingRecord>()->sequence; },
+    [](const Row& row) { return std::to_string(row.As<storage::PendingRecord>()->sequence); },
+    RowRule::kSequenceTwice};
 
 // The rows of one queue, each by itself and against one another (storage/row_rules.h). A queue may
 // have more keys than fit into memory: their hashes are kept, and the rows of equal hashes are read
@@ -243,36 +244,24 @@ void QueueCheck::CheckPlace(RowPlace place, std::string_view key) {
 
 void QueueCheck::Take(const Row& row) {
   const std::string_view key = row.key();
-  switch (row.kind()) {
-    case Row::Kind::kPending:
-      pending_.Add(HashOf(key));
-      sequences_.Add(row.pending().sequence);
-      Report(key, storage::CheckSequence(row.pending().sequence, high_water_mark_));
-      CheckPlace(RowPlace::kPending, key);
-      break;
-    case Row::Kind::kDelayed:
-      delayed_.Add(HashOf(key));
-      CheckPlace(RowPlace::kDelayed, key);
-      break;
-    case Row::Kind::kFailures:
-      CheckPlace(RowPlace::kFailures, key);
-      break;
-    case Row::Kind::kQuarantine:
-      quarantined_.Add(HashOf(key));
-      break;
-    case Row::Kind::kSource:
-      source_ = row.source().id;
-      if (!row.source().name.empty() && !sources_.emplace(row.source().name).second) {
-        Report("source", row.source().name, RowRule::kSourceTwice);
-      }
-      break;
-    case Row::Kind::kObject:  // It comes behind its source.
-      if (row.object().source != source_) {
-        Report("object", row.object().object, RowRule::kObjectOfNoSource);
-      }
-      break;
-    default:
-      break;
+  if (const auto* pending = row.As<storage::PendingRecord>()) {
+    pending_.Add(HashOf(key));
+    sequences_.Add(pending->sequence);
+    Report(key, storage::CheckSequence(pending->sequence, high_water_mark_));
+  } else if (row.As<storage::DelayedRecord>()) {
+    delayed_.Add(HashOf(key));
+    CheckPlace(RowPlace::kDelayed, key);
+  } else if (row.As<storage::FailureRecord>()) {
+    CheckPlace(RowPlace::kFailures, key);
+  } else if (row.As<storage::QuarantineRecord>()) {
+    quarantined_.Add(HashOf(key));
+  } else if (const auto* source = row.As<storage::SourceRecord>()) {
+    source_ = source->id;
+    if (!source->name.empty() && !sources_.emplace(source->name).second) {
+      Report("source", source->name, RowRule::kSourceTwice);
+    }
+  } else if (const auto* object = row.As<storage::ObjectRecord>()) {  // Behind its source.
+    if (object->source != source_) Report("object", object->object, RowRule::kObjectOfNoSource);
   }
 }
 
@@ -334,14 +323,14 @@ void RowsCheck::ScanDefault() {
 }
 
 void RowsCheck::TakeDefault(const Row& row) {
-  if (row.kind() == Row::Kind::kQueue) {
-    const auto [other, is_new] = names_.emplace(row.queue(), row.queue_record().name);
+  if (const auto* queue = row.As<storage::QueueRecord>()) {
+    const auto [other, is_new] = names_.emplace(queue->id, queue->name);
     if (!is_new) {
-      findings_->Add("queue " + row.queue_record().name,
+      findings_->Add("queue " + queue->name,
                      std::string(TextOf(RowRule::kQueueIdTwice)) + " " + other->second);
     }
-  } else if (row.kind() == Row::Kind::kQueueState) {
-    high_waters_[row.queue()] = row.queue_state().sequence_high_water;
+  } else if (const auto* state = row.As<storage::QueueStateRecord>()) {
+    high_waters_[row.queue()] = state->sequence_high_water;
   }
 }
 

@@ -12,50 +12,10 @@ namespace {
 constexpr size_t kChunkBytes = size_t{96} << 10;
 constexpr size_t kFew = 512;  // Reading this many records costs less than a thread.
 
-// Calls visit(view) for each view of the record.
-template <typename Visit>
-void ForEachView(storage::PendingRecord* record, const Visit& visit) {
-  visit(&record->key);
-  visit(&record->group);
-  visit(&record->causes);
-}
-template <typename Visit>
-void ForEachView(storage::DelayedRecord* record, const Visit& visit) {
-  visit(&record->key);
-  visit(&record->group);
-  visit(&record->causes);
-}
-template <typename Visit>
-void ForEachView(storage::FailureRecord* record, const Visit& visit) {
-  visit(&record->key);
-  visit(&record->last_error);
-}
-template <typename Visit>
-void ForEachView(storage::QuarantineRecord* record, const Visit& visit) {
-  ForEachView(&record->failures, visit);
-  visit(&record->group);
-}
-template <typename Visit>
-void ForEachView(storage::CursorRecord* record, const Visit& visit) {
-  visit(&record->name);
-  visit(&record->value);
-}
-template <typename Visit>
-void ForEachView(storage::SourceRecord* record, const Visit& visit) {
-  visit(&record->name);
-}
-template <typename Visit>
-void ForEachView(storage::ObjectRecord* record, const Visit& visit) {
-  visit(&record->object);
-  visit(&record->version);
-  visit(&record->keys);
-  visit(&record->tombstone);
-}
-
 template <typename Record>
 size_t BytesOf(Record record) {
   size_t bytes = 0;
-  ForEachView(&record, [&bytes](const std::string_view* view) { bytes += view->size(); });
+  for (const std::string_view* view : ViewsOf(&record)) bytes += view->size();
   return bytes;
 }
 
@@ -79,11 +39,11 @@ void MakeFit(const Record& record, ReadAhead::Chunk* chunk) {
 template <typename Record>
 void Append(Record record, ReadAhead::Chunk* chunk) {
   std::vector<char>& bytes = chunk->bytes;
-  ForEachView(&record, [&bytes](std::string_view* view) {
+  for (std::string_view* view : ViewsOf(&record)) {
     const size_t at = bytes.size();
     bytes.insert(bytes.end(), view->begin(), view->end());
     *view = {bytes.data() + at, view->size()};
-  });
+  }
   std::get<std::vector<Record>>(chunk->records).push_back(record);
 }
 

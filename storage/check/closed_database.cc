@@ -12,6 +12,7 @@
 #include "storage/check/wal_check.h"
 #include "storage/record_keys.h"
 #include "storage/rocksdb/setup.h"
+#include "storage/row.h"
 
 namespace wq::storage {
 namespace {
@@ -36,23 +37,6 @@ class ChangeVisitor final : public rocksdb::WriteBatch::Handler {
  private:
   uint64_t sequence_;
   const std::function<void(const Change&)>& visit_;
-};
-
-// A Reader of one record that was read from tables or logs.
-class OneRecord final : public Reader {
- public:
-  explicit OneRecord(std::optional<std::string> value) : value_(std::move(value)) {}
-  Status Get(Family, std::string_view, std::string* value) const override {
-    if (!value_) return Status::NotFound("no such record");
-    *value = *value_;
-    return Status::Ok();
-  }
-  Status Scan(Family, std::string_view, std::string_view, const Visitor&) const override {
-    return Status::NotSupported("only one record");
-  }
-
- private:
-  const std::optional<std::string> value_;
 };
 
 // Called with each version of a record of the default family, and the file that has it.
@@ -125,7 +109,12 @@ Status FindStoreRecord(const std::string& dir, const Manifest& manifest, StoreRe
   };
   Status status = VisitInTables(dir, manifest, kStoreKey, take);
   if (status.ok() && !value) status = VisitInLogs(dir, manifest, kStoreKey, take);
-  return status.ok() ? In(path, GetStore(OneRecord(std::move(value)), record)) : status;
+  if (!status.ok()) return status;
+  if (!value) return Status::NotFound("no such record");
+  Row row;
+  status = In(path, row.Decode(Family::kDefault, kStoreKey, *value));
+  if (status.ok()) *record = *row.As<StoreRecord>();
+  return status;
 }
 
 Status FindProcessLog(const std::string& dir, const Manifest& manifest, ProcessLogRecord* record) {
@@ -134,12 +123,13 @@ Status FindProcessLog(const std::string& dir, const Manifest& manifest, ProcessL
   *record = {};
   const auto take = [&](std::string_view value, const std::string& path) {
     if (!decoded.ok()) return;
-    ProcessLogRecord found;
-    decoded = In(path, GetProcessLog(OneRecord(std::string(value)), &found));
+    Row row;
+    decoded = In(path, row.Decode(Family::kDefault, kProcessLogKey, value));
     const auto age = [](const ProcessLogRecord& r) {
       return std::tuple(r.number, r.closed, r.position);
     };
-    if (decoded.ok() && age(found) >= age(*record)) *record = found;
+    const auto* const found = row.As<ProcessLogRecord>();
+    if (decoded.ok() && age(*found) >= age(*record)) *record = *found;
   };
   Status status = VisitInLogs(dir, manifest, kProcessLogKey, take);
   if (status.ok() && record->number == 0) {

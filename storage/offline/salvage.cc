@@ -438,17 +438,18 @@ bool Salvaging::TakeOwnRow(std::string_view key, Row* row) {
 Status Salvaging::TakeProcessLogs() {
   Row row;
   records_->has_store_record = TakeOwnRow(kStoreKey, &row);
-  const std::string uuid = records_->has_store_record ? row.store().uuid : "";
+  const std::string uuid = records_->has_store_record ? row.As<StoreRecord>()->uuid : "";
   if (!uuid_.empty() && uuid != uuid_) {
     Lose(dir_, "the records of store " + uuid_ + ", which FORMAT names: its own record is " +
                    (uuid.empty() ? "missing" : "that of store " + uuid));
   }
   if (uuid_.empty()) uuid_ = uuid;
   TakeOwnRow(kReplicationKey, &row);  // The saved store is no replica.
-  if (TakeOwnRow(kAheadKey, &row)) TakeMutations(std::string(kAheadKey), row.ahead().mutations);
+  if (TakeOwnRow(kAheadKey, &row))
+    TakeMutations(std::string(kAheadKey), row.As<AheadRecord>()->mutations);
   const size_t losses = records_->losses.size();
   ProcessLogRecord last;
-  if (TakeOwnRow(kProcessLogKey, &row)) last = row.process_log();
+  if (TakeOwnRow(kProcessLogKey, &row)) last = *row.As<ProcessLogRecord>();
   FoundProcessLogs logs;
   std::vector<uint64_t> numbers;
   Status status = logs.Read(dir_);

@@ -20,17 +20,16 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   Row row;
   if (!row.Decode(family, key, value).ok()) return 0;
   WQ_CHECK(key.ends_with(row.key()), "a key that is not the end of its record's key");
-  if (row.kind() == Row::Kind::kPending) {
+  if (const auto* pending = row.As<wq::storage::PendingRecord>()) {
     // A decoded row is encoded to the same record.
-    std::string again;
     wq::storage::MutationBatch batch;
-    PutPending(row.queue(), row.pending(), &batch);
+    PutPending(row.queue(), *pending, &batch);
     batch.ForEach([&](const wq::storage::Mutation& put) {
       WQ_CHECK(put.family == family && put.key == key, "another family or record key");
       Row second;
       WQ_CHECK(second.Decode(put.family, put.key, put.value).ok(), "not readable again");
-      WQ_CHECK(second.pending().sequence == row.pending().sequence &&
-                   second.pending().group == row.pending().group,
+      const auto* again = second.As<wq::storage::PendingRecord>();
+      WQ_CHECK(again->sequence == pending->sequence && again->group == pending->group,
                "not the same again");
     });
   }

@@ -40,7 +40,7 @@ TEST_F(RowTest, QueuesHaveANameAndAnId) {
   for (const char* name : {"q", "Pods-1.a_b", "zZ09"}) {
     PutQueue({name, 1, 2}, &batch_);
     EXPECT_OK(DecodeOne());
-    EXPECT_EQ(row_.kind(), Row::Kind::kQueue);
+    EXPECT_NE(row_.As<QueueRecord>(), nullptr);
     EXPECT_EQ(row_.queue(), 1U);
   }
   for (const std::string& name :
@@ -65,8 +65,8 @@ TEST_F(RowTest, NumbersAreInTheirRange) {
   for (const int64_t delay : {int64_t{0}, kMaxDelay.count()}) {
     PutDelayed(kQueue, {"k", 5, delay, 6, kSlowLane, "g"}, &batch_);
     EXPECT_OK(DecodeOne());
-    EXPECT_EQ(row_.delayed().delay_us, delay);
-    EXPECT_EQ(row_.delayed().group, "g");
+    EXPECT_EQ(row_.As<DelayedRecord>()->delay_us, delay);
+    EXPECT_EQ(row_.As<DelayedRecord>()->group, "g");
   }
   PutFailures(kQueue, {"k", 0, 1, 2, "e"}, &batch_);
   EXPECT_STATUS(kCorruption, "failures that count none", DecodeOne());
@@ -76,7 +76,7 @@ TEST_F(RowTest, NumbersAreInTheirRange) {
 
 TEST_F(RowTest, ARowOfAnEarlierVersionIsNotDecoded) {
   EXPECT_OK(row_.Decode(Family::kDefault, std::string(kRemovedPrefix) + "\x01", "\xff"));
-  EXPECT_EQ(row_.kind(), Row::Kind::kRemoved);
+  EXPECT_NE(row_.As<Row::Removed>(), nullptr);
 }
 
 }  // namespace

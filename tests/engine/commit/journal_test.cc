@@ -14,6 +14,7 @@
 #include "base/boot_id.h"
 #include "storage/process_log.h"
 #include "storage/records.h"
+#include "storage/row.h"
 #include "tests/support/environment.h"
 #include "tests/support/memory_storage.h"
 
@@ -41,7 +42,9 @@ class GatedStorage final : public storage::Storage {
     storage::ProcessLogRecord record;
     batch.ForEach([&record](const storage::Mutation& mutation) {
       if (mutation.key == "process-log") {
-        EXPECT_TRUE(storage::DecodeProcessLog(mutation.value, &record));
+        storage::Row row;
+        EXPECT_TRUE(row.Decode(mutation.family, mutation.key, mutation.value).ok());
+        record = *row.As<storage::ProcessLogRecord>();
       }
     });
     {
