@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <memory>
 
 #include "base/file_calls.h"
@@ -117,6 +118,25 @@ Status ListDirectory(const std::string& dir, std::vector<std::string>* names) {
   if (errno != 0) return IOErrorOf("cannot list", dir, errno);
   std::sort(names->begin(), names->end());
   return Status::Ok();
+}
+
+Status ListNumbered(const std::string& dir, std::string_view prefix, std::string_view suffix,
+                    std::vector<NumberedFile>* files) {
+  files->clear();
+  std::vector<std::string> names;
+  Status status = ListDirectory(dir, &names);
+  for (std::string& name : names) {
+    if (!name.starts_with(prefix)) continue;
+    NumberedFile file;
+    const char* const end = name.data() + name.size();
+    const auto [rest, error] = std::from_chars(name.data() + prefix.size(), end, file.number);
+    if (error != std::errc() || std::string_view(rest, end) != suffix) continue;
+    file.name = std::move(name);
+    files->push_back(std::move(file));
+  }
+  std::sort(files->begin(), files->end(),
+            [](const auto& a, const auto& b) { return a.number < b.number; });
+  return status;
 }
 
 }  // namespace wq

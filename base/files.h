@@ -75,4 +75,12 @@ bool IsStillAt(int fd, const std::string& path);
 // The names in `dir` without "." and "..", sorted.
 Status ListDirectory(const std::string& dir, std::vector<std::string>* names);
 
+struct NumberedFile {
+  uint64_t number = 0;
+  std::string name;
+};
+// The files in `dir` whose names are `prefix`, a decimal number and `suffix`, by number.
+Status ListNumbered(const std::string& dir, std::string_view prefix, std::string_view suffix,
+                    std::vector<NumberedFile>* files);
+
 }  // namespace wq

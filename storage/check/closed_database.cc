@@ -9,6 +9,7 @@
 #include <tuple>
 #include <vector>
 
+#include "base/little_endian.h"
 #include "storage/check/wal_check.h"
 #include "storage/record_keys.h"
 #include "storage/rocksdb/setup.h"
@@ -71,10 +72,9 @@ Status VisitInTables(const std::string& dir, const Manifest& manifest, std::stri
 Status VisitInLogs(const std::string& dir, const Manifest& manifest, std::string_view key,
                    const VisitValue& visit) {
   std::vector<WalFile> wals;
-  Status status = ListWals(dir, &wals);
+  Status status = ListWals(dir, manifest.FirstLog(), &wals);
   bool found = false;
   for (auto wal = wals.rbegin(); wal != wals.rend() && status.ok() && !found; ++wal) {
-    if (wal->number < manifest.FirstLog()) continue;
     WalSummary summary;
     const std::string path = dir + "/" + wal->name;
     const auto take = [&](std::string_view batch) {
@@ -95,7 +95,7 @@ Status VisitInLogs(const std::string& dir, const Manifest& manifest, std::string
 
 Status ForEachChange(std::string_view batch, const std::function<void(const Change&)>& visit) {
   const rocksdb::WriteBatch changes{std::string(batch)};
-  ChangeVisitor visitor(ReadLittle(batch, 8), visit);
+  ChangeVisitor visitor(LittleEndianAt<uint64_t>(batch, 0), visit);
   const rocksdb::Status status = changes.Iterate(&visitor);
   return status.ok() ? Status::Ok() : Status::Corruption(TextOf(status, ""));
 }

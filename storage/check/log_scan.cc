@@ -10,6 +10,7 @@
 
 #include "base/crc32c.h"
 #include "base/files.h"
+#include "base/little_endian.h"
 
 namespace wq::storage {
 namespace {
@@ -29,7 +30,7 @@ struct Header {
 
 // REQUIRES: `bytes` has a header.
 Header ReadHeader(std::string_view bytes) {
-  return {static_cast<uint32_t>(ReadLittle(bytes, 4)), ReadLittle(bytes.substr(4), 2),
+  return {LittleEndianAt<uint32_t>(bytes, 0), LittleEndianAt<uint16_t>(bytes, 4),
           static_cast<uint8_t>(bytes[6])};
 }
 
@@ -327,12 +328,6 @@ Status LogSalvage::Block(std::string_view block) {
 }
 
 }  // namespace
-
-uint64_t ReadLittle(std::string_view bytes, size_t count) {
-  uint64_t value = 0;
-  for (size_t i = count; i-- > 0;) value = value << 8 | static_cast<unsigned char>(bytes[i]);
-  return value;
-}
 
 Status ScanLog(const std::string& path, const LogUse& use, LogSummary* summary) {
   *summary = LogSummary();

@@ -53,7 +53,4 @@ struct LogGap {
 Status SalvageLog(const std::string& path, const LogUse& use,
                   const std::function<void(const LogGap&)>& lost);
 
-// A little-endian number of `count` bytes. REQUIRES: `bytes` is long enough.
-uint64_t ReadLittle(std::string_view bytes, size_t count);
-
 }  // namespace wq::storage

@@ -1,5 +1,7 @@
 #include "storage/check/manifest.h"
 
+#include <absl/strings/str_cat.h>
+
 #include <algorithm>
 #include <charconv>
 #include <string_view>
@@ -193,13 +195,6 @@ void Edits::NoteFirstLog() {
   }
 }
 
-// More, if it has more.
-std::string SixDigits(uint64_t number) {
-  std::string digits = std::to_string(number);
-  if (digits.size() < 6) digits.insert(0, 6 - digits.size(), '0');
-  return digits;
-}
-
 // The name of the manifest in CURRENT, and the number in it.
 Status ReadCurrent(const std::string& dir, std::string* name, uint64_t* number) {
   std::string current;
@@ -251,8 +246,12 @@ Status ReadManifest(const std::string& dir, Manifest* manifest) {
   return status;
 }
 
-std::string TableName(uint64_t number) { return SixDigits(number) + ".sst"; }
+std::string TableName(uint64_t number) {
+  return absl::StrCat(absl::Dec(number, absl::kZeroPad6), ".sst");
+}
 
-std::string LogName(uint64_t number) { return SixDigits(number) + ".log"; }
+std::string LogName(uint64_t number) {
+  return absl::StrCat(absl::Dec(number, absl::kZeroPad6), ".log");
+}
 
 }  // namespace wq::storage

@@ -30,12 +30,11 @@ Status MissingStoreRecord(const std::string& dir) {
   Manifest manifest;
   std::vector<WalFile> wals;
   Status status = ReadManifest(dir, &manifest);
-  if (status.ok()) status = ListWals(dir, &wals);
+  if (status.ok()) status = ListWals(dir, manifest.FirstLog(), &wals);
   if (!status.ok()) return status;
   const bool has_tables =
       std::any_of(manifest.families.begin(), manifest.families.end(),
                   [](const auto& family) { return !family.second.tables.empty(); });
-  std::erase_if(wals, [&](const WalFile& wal) { return wal.number < manifest.FirstLog(); });
   if (has_tables || wals.empty()) {
     return Status::Corruption(manifest.path + " names no table that has the store's own record");
   }

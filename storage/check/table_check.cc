@@ -13,8 +13,8 @@
 #include <string_view>
 
 #include "base/files.h"
+#include "base/little_endian.h"
 #include "storage/check/field_reader.h"
-#include "storage/check/log_scan.h"
 #include "storage/rocksdb/setup.h"
 
 #define XXH_INLINE_ALL
@@ -64,7 +64,7 @@ uint32_t ChecksumOf(std::string_view block, char compression) {
 // REQUIRES: the block is intact.
 std::optional<std::string> Find(std::string_view block, std::string_view name) {
   if (block.size() < 4) return std::nullopt;
-  const uint64_t restarts = ReadLittle(block.substr(block.size() - 4), 4);
+  const uint64_t restarts = LittleEndianAt<uint32_t>(block, block.size() - 4);
   if (restarts >= block.size() / 4) return std::nullopt;
   FieldReader entries(block.substr(0, block.size() - 4 * (restarts + 1)));
   std::string key;
@@ -99,7 +99,7 @@ Status TableFile::ReadBlock(FieldReader* place, std::string_view what, std::stri
   Status status = Read(offset, bytes + kTrailerBytes, block);
   if (!status.ok()) return status;
   const char compression = (*block)[bytes];
-  const uint64_t checksum = ReadLittle(std::string_view(*block).substr(bytes + 1), 4);
+  const auto checksum = LittleEndianAt<uint32_t>(*block, bytes + 1);
   block->resize(bytes);
   // RocksDB compresses neither of the two blocks.
   if (compression != 0 || ChecksumOf(*block, compression) != checksum) return Damaged(damaged);
@@ -116,8 +116,8 @@ Status TableFile::Check() {
   Status status = Read(size_ - kEndBytes, kEndBytes, &end);
   if (!status.ok()) return status;
   const std::string_view bytes = end;
-  if (ReadLittle(bytes.substr(kEndBytes - 8), 8) != kMagic ||
-      ReadLittle(bytes.substr(kEndBytes - 12), 4) != kTableVersion ||
+  if (LittleEndianAt<uint64_t>(bytes, kEndBytes - 8) != kMagic ||
+      LittleEndianAt<uint32_t>(bytes, kEndBytes - 12) != kTableVersion ||
       static_cast<unsigned char>(bytes[0]) != kTableChecksum) {
     return Damaged("it does not end as a table does");
   }

@@ -1,12 +1,11 @@
 #include "storage/check/wal_check.h"
 
 #include <algorithm>
-#include <charconv>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include "base/files.h"
+#include "base/little_endian.h"
 
 namespace wq::storage {
 namespace {
@@ -139,42 +138,32 @@ LogUse WalUse(WalSummary* summary, std::function<Status(std::string_view batch)>
   use.zeros_are_torn = true;
   use.plausible = [summary](std::string_view fragment) {
     return fragment.size() >= kBatchHeaderBytes &&
-           ReadLittle(fragment, 8) >= summary->next_sequence;
+           LittleEndianAt<uint64_t>(fragment, 0) >= summary->next_sequence;
   };
   use.take = [summary, take = std::move(take)](std::string_view batch) {
     if (batch.size() < kBatchHeaderBytes) {
       return Status::Corruption("a record too short for a batch");
     }
-    const uint64_t sequence = ReadLittle(batch, 8);
+    const uint64_t sequence = LittleEndianAt<uint64_t>(batch, 0);
     Status status = take ? take(batch) : Status::Ok();
     if (!status.ok()) return status;
     if (!summary->first_sequence) summary->first_sequence = sequence;
-    summary->next_sequence = sequence + ReadLittle(batch.substr(8), 4);
+    summary->next_sequence = sequence + LittleEndianAt<uint32_t>(batch, 8);
     return status;
   };
   return use;
 }
 
-Status ListWals(const std::string& dir, std::vector<WalFile>* wals) {
-  wals->clear();
-  std::vector<std::string> names;
-  Status status = ListDirectory(dir, &names);
-  if (!status.ok()) return status;
-  for (const std::string& name : names) {
-    WalFile wal{0, name};
-    const char* const end = name.data() + name.size();
-    const auto [rest, error] = std::from_chars(name.data(), end, wal.number);
-    if (error == std::errc() && std::string_view(rest, end) == ".log") wals->push_back(wal);
-  }
-  std::sort(wals->begin(), wals->end(),
-            [](const WalFile& a, const WalFile& b) { return a.number < b.number; });
+Status ListWals(const std::string& dir, uint64_t first, std::vector<WalFile>* wals) {
+  Status status = ListNumbered(dir, "", ".log", wals);
+  std::erase_if(*wals, [first](const WalFile& wal) { return wal.number < first; });
   return status;
 }
 
 Status CheckWal(const std::string& path, WalSummary* summary) {
   *summary = WalSummary();
   const LogUse use = WalUse(summary, [summary](std::string_view batch) {
-    if (summary->first_sequence && ReadLittle(batch, 8) != summary->next_sequence) {
+    if (summary->first_sequence && LittleEndianAt<uint64_t>(batch, 0) != summary->next_sequence) {
       return Status::Corruption("its sequence does not follow the one before");
     }
     return Status::Ok();
@@ -184,10 +173,8 @@ Status CheckWal(const std::string& path, WalSummary* summary) {
 
 Status CheckWals(const std::string& dir, const Manifest& manifest, ValidLengths* valid_lengths) {
   std::vector<WalFile> wals;
-  Status status = ListWals(dir, &wals);
+  Status status = ListWals(dir, manifest.FirstLog(), &wals);
   if (!status.ok()) return status;
-  const uint64_t first_log = manifest.FirstLog();
-  std::erase_if(wals, [first_log](const WalFile& wal) { return wal.number < first_log; });
   status = CheckFirstLog(dir, manifest, wals);
   WalChain chain(dir, manifest, wals);
   for (const WalFile& wal : wals) {
@@ -208,7 +195,8 @@ Status CheckWals(const std::string& dir, const Manifest& manifest, ValidLengths*
 
 std::string DescribeLostEnd(const std::string& dir, const Manifest& manifest) {
   std::vector<WalFile> wals;
-  if (!ListWals(dir, &wals).ok() || wals.empty()) return dir + ": every write-ahead log is missing";
+  if (!ListWals(dir, 0, &wals).ok() || wals.empty())
+    return dir + ": every write-ahead log is missing";
   const WalFile& newest = wals.back();
   if (const std::optional<uint64_t> lost =
           FindMissing(manifest, wals, newest.number, /*before=*/UINT64_MAX)) {

@@ -32,6 +32,7 @@
 #include <string>
 #include <vector>
 
+#include "base/files.h"
 #include "storage/check/log_scan.h"
 #include "storage/check/manifest.h"
 #include "storage/rocksdb/store_env.h"
@@ -64,11 +65,8 @@ std::string DescribeLostEnd(const std::string& dir, const Manifest& manifest);
 // unset.
 LogUse WalUse(WalSummary* summary, std::function<Status(std::string_view batch)> take);
 
-// The logs of a store, oldest first.
-struct WalFile {
-  uint64_t number = 0;
-  std::string name;
-};
-Status ListWals(const std::string& dir, std::vector<WalFile>* wals);
+// The logs of a store from number `first` on, oldest first.
+using WalFile = NumberedFile;
+Status ListWals(const std::string& dir, uint64_t first, std::vector<WalFile>* wals);
 
 }  // namespace wq::storage

@@ -1,5 +1,6 @@
 #include "storage/history_log.h"
 
+#include <absl/strings/str_cat.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 
@@ -7,10 +8,10 @@
 #include <cerrno>
 #include <limits>
 #include <utility>
+#include <vector>
 
 #include "base/file_calls.h"
 #include "storage/history/format.h"
-#include "storage/history/segments.h"
 
 namespace wq::storage {
 namespace {
@@ -24,30 +25,30 @@ uint64_t SizeOf(const std::string& path) {
 
 // The latest time if it cannot be read.
 int64_t BegunAtUs(const std::string& path) {
-  const FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
-  std::string header(kSegmentHeaderBytes, '\0');
-  size_t got = 0;
+  std::string header;
   int64_t begun_at_us = 0;
-  const bool known = file.valid() &&
-                     ReadAt(file.get(), path, 0, header.size(), header.data(), &got).ok() &&
-                     got == header.size() && DecodeSegmentHeader(header, &begun_at_us);
+  const bool known = ReadSmallFile(path, kSegmentHeaderBytes, &header).ok() &&
+                     DecodeSegmentHeader(header, &begun_at_us);
   return known ? begun_at_us : std::numeric_limits<int64_t>::max();
 }
 
 // Removes the oldest segments until the others have at most `bytes`, and none ends before
 // `begin_us`. A segment ends where the next one begins.
-Status RemoveOldest(std::vector<HistorySegment>* segments, uint64_t bytes, int64_t begin_us) {
+Status RemoveOldest(const std::string& dir, const std::vector<NumberedFile>& segments,
+                    uint64_t bytes, int64_t begin_us) {
   uint64_t total = 0;
-  auto keep = segments->rbegin();
-  for (bool ended = false; keep != segments->rend() && !ended; ++keep) {
-    const uint64_t size = SizeOf(keep->path);
+  auto keep = segments.rbegin();
+  for (bool ended = false; keep != segments.rend() && !ended; ++keep) {
+    const std::string path = dir + "/" + keep->name;
+    const uint64_t size = SizeOf(path);
     if (size > bytes - total) break;
     total += size;
-    ended = BegunAtUs(keep->path) <= begin_us;
+    ended = BegunAtUs(path) <= begin_us;
   }
-  for (; keep != segments->rend(); ++keep) {
-    if (CurrentFileCalls().Remove(keep->path) != 0 && errno != ENOENT) {
-      return IOErrorOf("cannot remove", keep->path, errno);
+  for (; keep != segments.rend(); ++keep) {
+    const std::string path = dir + "/" + keep->name;
+    if (CurrentFileCalls().Remove(path) != 0 && errno != ENOENT) {
+      return IOErrorOf("cannot remove", path, errno);
     }
   }
   return {};
@@ -62,14 +63,14 @@ Status HistoryLog::Rotate(int64_t at_us) {
   if (CurrentFileCalls().MakeDirectory(dir_) != 0 && errno != EEXIST) {
     return IOErrorOf("cannot create", dir_, errno);
   }
-  std::vector<HistorySegment> segments;
-  if (Status s = ListSegments(dir_, &segments); !s.ok()) return s;
+  std::vector<NumberedFile> segments;
+  if (Status s = ListNumbered(dir_, "", ".log", &segments); !s.ok()) return s;
   const uint64_t number = segments.empty() ? 1 : segments.back().number + 1;
   const int64_t begin_us =
       bounds_.age_us == 0 ? std::numeric_limits<int64_t>::min() : at_us - bounds_.age_us;
   const uint64_t others = bounds_.bytes - bounds_.bytes / kSegments;
-  if (Status s = RemoveOldest(&segments, others, begin_us); !s.ok()) return s;
-  segment_path_ = SegmentPath(dir_, number);
+  if (Status s = RemoveOldest(dir_, segments, others, begin_us); !s.ok()) return s;
+  segment_path_ = absl::StrCat(dir_, "/", absl::Dec(number, absl::kZeroPad8), ".log");
   segment_ = FileDescriptor(
       CurrentFileCalls().Open(segment_path_, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC));
   if (!segment_.valid()) return IOErrorOf("cannot create", segment_path_, errno);

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "storage/history/format.h"
-#include "storage/history/segments.h"
 #include "storage/history_log.h"
 
 namespace wq::storage {
@@ -47,13 +46,13 @@ Status ReadHistoryLog(const std::string& store_dir, std::string_view queue,
   if (lstat(dir.c_str(), &info) != 0 || !S_ISDIR(info.st_mode)) {
     return Status::NotFound(store_dir + " keeps no history");
   }
-  std::vector<HistorySegment> segments;
-  if (Status s = ListSegments(dir, &segments); !s.ok()) return s;
+  std::vector<NumberedFile> segments;
+  if (Status s = ListNumbered(dir, "", ".log", &segments); !s.ok()) return s;
   std::reverse(segments.begin(), segments.end());  // The newest first.
   bool wanted = true;
-  for (const HistorySegment& segment : segments) {
+  for (const NumberedFile& segment : segments) {
     std::string bytes;
-    if (Status s = ReadSegment(segment.path, &bytes); !s.ok()) {
+    if (Status s = ReadSegment(dir + "/" + segment.name, &bytes); !s.ok()) {
       if (s.code() == StatusCode::kNotFound) continue;
       return s;
     }

@@ -18,6 +18,7 @@
 
 #include "base/file_calls.h"
 #include "base/files.h"
+#include "base/little_endian.h"
 #include "base/step_progress.h"
 #include "storage/check/closed_database.h"
 #include "storage/check/manifest.h"
@@ -166,11 +167,9 @@ Status Salvaging::Run() {
     status = IOErrorOf("cannot make", scratch_, errno);
   }
   std::vector<WalFile> wals;
-  if (status.ok()) status = ListWals(dir_, &wals);
+  const uint64_t first_log = needed_are_known_ ? manifest_.FirstLog() : 0;
+  if (status.ok()) status = ListWals(dir_, first_log, &wals);
   if (!status.ok()) return status;
-  if (needed_are_known_) {
-    std::erase_if(wals, [&](const WalFile& wal) { return wal.number < manifest_.FirstLog(); });
-  }
   StepProgress step(progress_, {.step = "reading files", .total = BytesOf(tables, wals)});
   for (const std::string& table : tables) {
     if (status.ok()) status = CheckCancelled();
@@ -402,12 +401,12 @@ Status Salvaging::TakeLogs(const std::vector<WalFile>& wals, StepProgress* step)
 Status Salvaging::TakeLog(const WalFile& wal, std::optional<uint64_t>* next_sequence) {
   WalSummary summary;
   const LogUse use = WalUse(&summary, [&](std::string_view batch) {
-    const uint64_t sequence = ReadLittle(batch, 8);
+    const uint64_t sequence = LittleEndianAt<uint64_t>(batch, 0);
     if (*next_sequence && sequence > **next_sequence) {
       Lose(wal.name, std::to_string(sequence - **next_sequence) + " changes before the sequence " +
                          std::to_string(sequence));
     }
-    *next_sequence = sequence + ReadLittle(batch.substr(8), 4);
+    *next_sequence = sequence + LittleEndianAt<uint32_t>(batch, 8);
     Status status = ForEachChange(batch, [&](const Change& change) { Apply(wal, change); });
     // The checksum matches, but the record is not a batch that wq writes.
     if (!status.ok()) Lose(wal.name, "the changes of sequence " + std::to_string(sequence));

@@ -177,7 +177,7 @@ Status StoreCopy::WriteProcessLogs() const {
 // Notes the lengths of all logs again each time: only the youngest log is still appended to.
 Status StoreCopy::HoldLogs() {
   std::vector<WalFile> wals;
-  Status status = ListWals(dir_, &wals);
+  Status status = ListWals(dir_, 0, &wals);
   for (auto wal = wals.begin(); wal != wals.end() && status.ok(); ++wal) {
     if (logs_.contains(wal->number)) continue;
     HeldFile file;

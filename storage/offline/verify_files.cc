@@ -106,10 +106,8 @@ uint64_t FilesCheck::BytesToCheck(const Manifest& manifest) const {
     for (const auto& [number, bytes] : family.tables) total += bytes;
   }
   std::vector<WalFile> wals;
-  if (!ListWals(dir_, &wals).ok()) return total;  // CheckEachLog reports it.
-  for (const WalFile& wal : wals) {
-    if (wal.number >= manifest.FirstLog()) total += BytesOf(wal);
-  }
+  if (!ListWals(dir_, manifest.FirstLog(), &wals).ok()) return total;  // CheckEachLog reports it.
+  for (const WalFile& wal : wals) total += BytesOf(wal);
   return total;
 }
 
@@ -136,10 +134,9 @@ void FilesCheck::CheckEachTable(const Manifest& manifest, StepProgress* step) {
 
 void FilesCheck::CheckEachLog(const Manifest& manifest, StepProgress* step) {
   std::vector<WalFile> wals;
-  Note(ListWals(dir_, &wals));
+  Note(ListWals(dir_, manifest.FirstLog(), &wals));
   bool all_good = true;
   for (const WalFile& wal : wals) {
-    if (wal.number < manifest.FirstLog()) continue;
     WalSummary summary;
     const Status status = CheckWal(dir_ + "/" + wal.name, &summary);
     if (status.code() == StatusCode::kNotFound) continue;

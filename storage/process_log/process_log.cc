@@ -1,5 +1,6 @@
 #include "storage/process_log.h"
 
+#include <absl/strings/str_cat.h>
 #include <fcntl.h>
 #include <linux/fiemap.h>
 #include <linux/fs.h>
@@ -9,7 +10,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
-#include <charconv>
 #include <cstring>
 #include <random>
 
@@ -21,8 +21,6 @@
 
 namespace wq::storage {
 namespace {
-
-constexpr std::string_view kLogNamePrefix = "process-";
 
 static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "end is stored as one word");
 
@@ -106,25 +104,16 @@ uint64_t NewNonce() {
 }  // namespace
 
 std::string ProcessLogName(uint64_t number) {
-  std::string digits = std::to_string(number);
-  digits.insert(0, digits.size() < 6 ? 6 - digits.size() : 0, '0');
-  return std::string(kLogNamePrefix) + digits + ".ring";
+  return absl::StrCat("process-", absl::Dec(number, absl::kZeroPad6), ".ring");
 }
 
 Status ListProcessLogs(const std::string& dir, std::vector<uint64_t>* numbers) {
   numbers->clear();
-  std::vector<std::string> names;
-  Status status = ListDirectory(dir, &names);
-  for (const std::string& name : names) {
-    uint64_t number = 0;
-    const char* const digits = name.data() + std::min(name.size(), kLogNamePrefix.size());
-    if (name.starts_with(kLogNamePrefix) &&
-        std::from_chars(digits, name.data() + name.size(), number).ec == std::errc() &&
-        name == ProcessLogName(number)) {
-      numbers->push_back(number);
-    }
+  std::vector<NumberedFile> files;
+  Status status = ListNumbered(dir, "process-", ".ring", &files);
+  for (const NumberedFile& file : files) {
+    if (file.name == ProcessLogName(file.number)) numbers->push_back(file.number);
   }
-  std::sort(numbers->begin(), numbers->end());
   return status;
 }
 
