@@ -27,7 +27,6 @@ inline constexpr uint32_t kOldestFormatVersion = 1;
 struct OpenOptions {
   bool create_if_missing = false;
   bool error_if_exists = false;
-  bool vector_memtable = true;  // AppendMemtable. Off: RocksDB's skip list.
   size_t max_wal_bytes = size_t{64} << 20;
   size_t write_buffer_bytes = size_t{24} << 20;
   size_t process_log_bytes = 0;  // 0: no process log.

@@ -105,7 +105,7 @@ rocksdb::ColumnFamilyOptions FamilyOptions(const OpenOptions& options) {
   family.write_buffer_size = size_t{1} << 40;
   family.arena_block_size =
       std::clamp(options.write_buffer_bytes / 8, size_t{4} << 10, size_t{1} << 20);
-  if (options.vector_memtable) family.memtable_factory = AppendMemtable();
+  family.memtable_factory = AppendMemtable();
   family.compression = rocksdb::kLZ4Compression;
   family.compression_per_level.assign(static_cast<size_t>(family.num_levels),
                                       rocksdb::kLZ4Compression);

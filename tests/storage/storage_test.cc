@@ -15,9 +15,7 @@ class StorageTest : public ::testing::TestWithParam<std::string> {
     if (GetParam() == "Memory") {
       storage_ = std::make_unique<MemoryStorage>(disk_);
     } else {
-      const OpenOptions options = {.create_if_missing = true,
-                                   .vector_memtable = GetParam() == "RocksdbVector"};
-      ASSERT_OK(OpenStorage(dir_ / "store", options, &storage_));
+      ASSERT_OK(OpenStorage(dir_ / "store", {.create_if_missing = true}, &storage_));
     }
   }
   std::string Dirty() { return Contents(*storage_, Family::kDirty); }
@@ -141,8 +139,7 @@ TEST_P(StorageTest, LongKeysAndValuesComeBack) {
   EXPECT_EQ(Get(key), value);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, StorageTest,
-                         ::testing::Values("Memory", "RocksdbVector", "RocksdbSkipList"),
+INSTANTIATE_TEST_SUITE_P(All, StorageTest, ::testing::Values("Memory", "Rocksdb"),
                          [](const auto& info) { return info.param; });
 
 TEST(MemoryStorage, FailsForGoodAfterTheLimit) {
