@@ -49,7 +49,7 @@ class RealStore {
 };
 
 // Reads the contents of the store in `dir`, without changing it. A store or a queue that does not
-// exist yet is empty. Corruption if records do not agree with each other.
+// exist yet is empty.
 Status ReadStore(const std::string& dir, const std::vector<QueueRules>& rules, StoreImage* image);
 
 }  // namespace wq::support
