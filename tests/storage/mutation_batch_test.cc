@@ -15,21 +15,21 @@
 namespace wq::storage {
 namespace {
 
-struct Row {
+struct BatchRow {
   bool is_put = false;
   uint32_t family = 0;
   std::string key = {};
   std::string value = {};
-  bool operator==(const Row&) const = default;
+  bool operator==(const BatchRow&) const = default;
 };
 
-void PrintTo(const Row& row, std::ostream* os) {
+void PrintTo(const BatchRow& row, std::ostream* os) {
   *os << (row.is_put ? "put " : "erase ") << row.family << ' ' << Hex(row.key) << '='
       << Hex(row.value);
 }
 
-std::vector<Row> RowsOf(const MutationBatch& batch) {
-  std::vector<Row> rows;
+std::vector<BatchRow> RowsOf(const MutationBatch& batch) {
+  std::vector<BatchRow> rows;
   batch.ForEach([&rows](const Mutation& mutation) {
     rows.push_back({mutation.is_put, static_cast<uint32_t>(mutation.family),
                     std::string(mutation.key), std::string(mutation.value)});
@@ -49,10 +49,10 @@ class RowReader final : public rocksdb::WriteBatch::Handler {
     rows.push_back({false, family, key.ToString(), ""});
     return rocksdb::Status::OK();
   }
-  std::vector<Row> rows;
+  std::vector<BatchRow> rows;
 };
 
-void ExpectRowsInRocksdb(const std::vector<Row>& rows, MutationBatch* batch) {
+void ExpectRowsInRocksdb(const std::vector<BatchRow>& rows, MutationBatch* batch) {
   std::string bytes = batch->Lend();
   const rocksdb::WriteBatch read(bytes);
   EXPECT_EQ(read.Count(), rows.size());
@@ -63,8 +63,8 @@ void ExpectRowsInRocksdb(const std::vector<Row>& rows, MutationBatch* batch) {
 }
 
 // Keys and values with lengths around those at which the encoding of the length grows by a byte.
-std::vector<Row> SomeRows() {
-  std::vector<Row> rows;
+std::vector<BatchRow> SomeRows() {
+  std::vector<BatchRow> rows;
   for (uint32_t family = 0; family < kFamilyCount; ++family) {
     for (const size_t bytes : {0U, 1U, 127U, 128U, 129U, 16'383U, 16'384U, 2'097'152U}) {
       rows.push_back({true, family, std::string(bytes, 'k'), "v"});
@@ -75,7 +75,7 @@ std::vector<Row> SomeRows() {
   return rows;
 }
 
-void Add(const Row& row, MutationBatch* batch) {
+void Add(const BatchRow& row, MutationBatch* batch) {
   const auto family = static_cast<Family>(row.family);
   if (row.is_put) {
     batch->Put(family, row.key, row.value);
@@ -85,9 +85,9 @@ void Add(const Row& row, MutationBatch* batch) {
 }
 
 TEST(MutationBatch, IsReadBackByRocksdb) {
-  const std::vector<Row> rows = SomeRows();
+  const std::vector<BatchRow> rows = SomeRows();
   MutationBatch batch;
-  for (const Row& row : rows) Add(row, &batch);
+  for (const BatchRow& row : rows) Add(row, &batch);
   EXPECT_EQ(RowsOf(batch), rows);
   ExpectRowsInRocksdb(rows, &batch);
   EXPECT_EQ(RowsOf(batch), rows) << "as it was before it was lent";
@@ -108,8 +108,8 @@ TEST(MutationBatch, GrowsByWholeBatches) {
   MutationBatch other;
   batch.Append(other);
   EXPECT_TRUE(batch.empty());
-  std::vector<Row> rows;
-  for (const Row& row : SomeRows()) {
+  std::vector<BatchRow> rows;
+  for (const BatchRow& row : SomeRows()) {
     Add(row, &other);
     rows.push_back(row);
     if (rows.size() % 3 == 0) {

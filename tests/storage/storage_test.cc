@@ -142,27 +142,5 @@ TEST_P(StorageTest, LongKeysAndValuesComeBack) {
 INSTANTIATE_TEST_SUITE_P(All, StorageTest, ::testing::Values("Memory", "Rocksdb"),
                          [](const auto& info) { return info.param; });
 
-TEST(MemoryStorage, FailsForGoodAfterTheLimit) {
-  auto disk = std::make_shared<MemoryDisk>();
-  MemoryStorage storage(disk);
-  const auto fail_after = [&disk](uint64_t writes) {
-    const MutexLock lock(disk->mu);
-    disk->state.fail_after = writes;
-  };
-  fail_after(2);
-  EXPECT_OK(Put(&storage, Family::kDirty, "a", ""));
-  EXPECT_OK(Put(&storage, Family::kDirty, "b", ""));
-  EXPECT_EQ(Put(&storage, Family::kDirty, "c", "").code(), StatusCode::kIOError);
-  fail_after(UINT64_MAX);
-  EXPECT_EQ(Put(&storage, Family::kDirty, "d", "").code(), StatusCode::kIOError);
-  EXPECT_EQ(storage.Sync().code(), StatusCode::kIOError);
-  EXPECT_EQ(storage.Close().code(), StatusCode::kIOError);
-  MemoryStorage reopened(disk);
-  EXPECT_OK(Put(&reopened, Family::kDirty, "e", ""));
-  EXPECT_EQ(Contents(reopened, Family::kDirty), "a= b= e=");
-  const MutexLock lock(disk->mu);
-  EXPECT_EQ(disk->state.writes, 3U);
-}
-
 }  // namespace
 }  // namespace wq::storage
