@@ -26,18 +26,59 @@ namespace {
 
 using testing::HasSubstr;
 
+// Puts a row, or erases one.
+using Change = std::function<void(MutationBatch*)>;
+// Calls of an Importer, of which the last one is refused.
+using Import = std::function<Status(Importer*)>;
+
 // kSettles: it makes the rows right.
 enum class Opening : uint8_t { kRefuses, kSettles, kIsUnchecked };
 
 struct Case {
-  const char* name;
-  RowRule rule;
-  Opening opening;
-  std::function<void(MutationBatch*)> put;  // Beside the queue "pods" of id 1 and mark 100.
-  std::vector<std::string> kept = {};       // Keys of "pods" that a repair keeps.
-  // Calls of an Importer, of which the last one is refused. Empty: no call can make such rows.
-  std::function<Status(Importer*)> import = nullptr;
+  const char* name = "";
+  RowRule rule = RowRule::kNone;
+  Opening opening = Opening::kIsUnchecked;
+  std::vector<Change> rows;       // Beside the queue "pods" of id 1 and mark 100.
+  std::vector<std::string> kept;  // Keys of "pods" that a repair keeps.
+  Import import;                  // Empty: no call can make such rows.
 };
+
+Case Refused(const char* name, RowRule rule, std::vector<Change> rows,
+             std::vector<std::string> kept = {}, Import import = nullptr) {
+  return {name, rule, Opening::kRefuses, std::move(rows), std::move(kept), std::move(import)};
+}
+
+Case Settled(const char* name, std::vector<Change> rows, std::vector<std::string> kept,
+             Import import) {
+  return {name,
+          RowRule::kSequenceTwice,
+          Opening::kSettles,
+          std::move(rows),
+          std::move(kept),
+          std::move(import)};
+}
+
+Case Unchecked(const char* name, RowRule rule, Change row) {
+  return {name, rule, Opening::kIsUnchecked, {std::move(row)}, {}, nullptr};
+}
+
+template <typename Record>
+Change Putting(void (*put)(QueueId, const Record&, MutationBatch*), const Record& record,
+               QueueId queue = 1) {
+  return [=](MutationBatch* batch) { put(queue, record, batch); };
+}
+Change Pending(const PendingRecord& r, QueueId queue = 1) { return Putting(PutPending, r, queue); }
+Change Delayed(const DelayedRecord& r, QueueId queue = 1) { return Putting(PutDelayed, r, queue); }
+Change Failing(const FailureRecord& r) { return Putting(PutFailures, r); }
+Change Quarantined(const QuarantineRecord& r) { return Putting(PutQuarantine, r); }
+Change Source(const SourceRecord& r) { return Putting(PutSource, r); }
+Change Object(const ObjectRecord& r) { return Putting(PutObject, r); }
+Change State(const QueueStateRecord& r, QueueId queue = 1) {
+  return Putting(PutQueueState, r, queue);
+}
+Change Named(const QueueRecord& r) {
+  return [=](MutationBatch* batch) { PutQueue(r, batch); };
+}
 
 Entry EntryOf(const std::string& key, EntryState state, uint64_t sequence = 0) {
   Entry entry;
@@ -51,7 +92,7 @@ Entry EntryOf(const std::string& key, EntryState state, uint64_t sequence = 0) {
 }
 
 // Adds all of them; all but the last one succeed.
-std::function<Status(Importer*)> Adding(std::vector<Entry> entries) {
+Import Adding(std::vector<Entry> entries) {
   return [entries = std::move(entries)](Importer* importer) {
     Status status;
     for (const Entry& entry : entries) {
@@ -62,20 +103,22 @@ std::function<Status(Importer*)> Adding(std::vector<Entry> entries) {
   };
 }
 
-std::function<Status(Importer*)> Changed(const std::function<void(Entry*)>& change,
-                                         EntryState state = EntryState::kPending) {
+// Adds the key "a" in both states.
+Import Adding(EntryState first, EntryState second) {
+  return Adding({EntryOf("a", first), EntryOf("a", second)});
+}
+
+Import Changed(EntryState state, const std::function<void(Entry*)>& change) {
   Entry entry = EntryOf("a", state);
   change(&entry);
   return Adding({entry});
 }
 
-std::function<Status(Importer*)> WithQueue(const std::function<void(QueueInfo*)>& change) {
-  return [change](Importer* importer) {
-    QueueInfo info;
-    info.name = "pods";
-    change(&info);
-    return importer->SetQueue(info);
-  };
+Import WithQueue(const std::function<void(QueueInfo*)>& change) {
+  QueueInfo info;
+  info.name = "pods";
+  change(&info);
+  return [info](Importer* importer) { return importer->SetQueue(info); };
 }
 
 const std::string kLongKey(kMaxKeyBytes + 1, 'k');       // NOLINT(cert-err58-cpp)
@@ -85,319 +128,139 @@ const std::string kLongValue(kMaxCursorBytes + 1, 'v');  // NOLINT(cert-err58-cp
 const std::string kLongState(size_t{64} << 10, 's');     // NOLINT(cert-err58-cpp)
 constexpr int64_t kLongDelay = kMaxDelay.count() + 1;
 
+using enum EntryState;
+
 std::vector<Case> CasesOfOneRow() {
-  using enum Opening;
+  using enum RowRule;
+  const auto long_group = [](Entry* e) { e->group = kLongGroup; };
+  const auto long_error = [](Entry* e) { e->failures->last_error = kLongError; };
   return {
-      {"key, pending",
-       RowRule::kKeyTooLong,
-       kRefuses,
-       [](auto* b) { PutPending(1, {.key = kLongKey, .sequence = 5}, b); },
-       {},
-       Changed([](Entry* e) { e->key = kLongKey; })},
-      {"key, delayed", RowRule::kKeyTooLong, kRefuses,
-       [](auto* b) { PutDelayed(1, {.key = kLongKey, .ready_at_us = 5, .delay_us = 1}, b); }},
-      {"key, failures", RowRule::kKeyTooLong, kRefuses,
-       [](auto* b) { PutFailures(1, {.key = kLongKey, .count = 1}, b); }},
-      {"key, quarantine", RowRule::kKeyTooLong, kRefuses,
-       [](auto* b) { PutQuarantine(1, {.failures = {.key = kLongKey}}, b); }},
-      {"group, pending",
-       RowRule::kGroupTooLong,
-       kRefuses,
-       [](auto* b) { PutPending(1, {.key = "a", .sequence = 5, .group = kLongGroup}, b); },
-       {"a"},
-       Changed([](Entry* e) { e->group = kLongGroup; })},
-      {"group, delayed",
-       RowRule::kGroupTooLong,
-       kRefuses,
-       [](auto* b) {
-         PutDelayed(1, {.key = "a", .ready_at_us = 5, .delay_us = 1, .group = kLongGroup}, b);
-       },
-       {"a"},
-       Changed([](Entry* e) { e->group = kLongGroup; }, EntryState::kDelayed)},
-      {"group, quarantine",
-       RowRule::kGroupTooLong,
-       kRefuses,
-       [](auto* b) { PutQuarantine(1, {.failures = {.key = "a"}, .group = kLongGroup}, b); },
-       {"a"},
-       Changed([](Entry* e) { e->group = kLongGroup; }, EntryState::kQuarantined)},
-      {"error, failures",
-       RowRule::kErrorTooLong,
-       kRefuses,
-       [](auto* b) { PutFailures(1, {.key = "a", .count = 1, .last_error = kLongError}, b); },
-       {"a"},
-       Changed([](Entry* e) { e->failures->last_error = kLongError; }, EntryState::kFailing)},
-      {"error, quarantine",
-       RowRule::kErrorTooLong,
-       kRefuses,
-       [](auto* b) { PutQuarantine(1, {.failures = {.key = "a", .last_error = kLongError}}, b); },
-       {"a"},
-       Changed([](Entry* e) { e->failures->last_error = kLongError; }, EntryState::kQuarantined)},
-      {"negative delay",
-       RowRule::kDelayRange,
-       kRefuses,
-       [](auto* b) { PutDelayed(1, {.key = "a", .ready_at_us = 5, .delay_us = -1}, b); },
-       {"a"},
-       Changed([](Entry* e) { e->delay_us = -1; }, EntryState::kDelayed)},
-      {"long delay and group",
-       RowRule::kGroupTooLong,
-       kRefuses,
-       [](auto* b) {
-         PutDelayed(1, {.key = "a", .ready_at_us = 5, .delay_us = kLongDelay, .group = kLongGroup},
-                    b);
-       },
-       {"a"},
-       Changed([](Entry* e) { e->group = kLongGroup; }, EntryState::kDelayed)},
-      {"long delay",
-       RowRule::kDelayRange,
-       kRefuses,
-       [](auto* b) { PutDelayed(1, {.key = "a", .ready_at_us = 5, .delay_us = kLongDelay}, b); },
-       {"a"},
-       Changed([](Entry* e) { e->delay_us = kLongDelay; }, EntryState::kDelayed)},
-      {"high sequences",
-       RowRule::kSequenceRange,
-       kRefuses,
-       [](auto* b) {
-         PutPending(1, {.key = "a", .sequence = UINT64_MAX}, b);
-         PutPending(1, {.key = "b", .lane = kSlowLane, .sequence = kMaxSequence + 1}, b);
-         PutPending(1, {.key = "c", .sequence = 5}, b);
-       },
-       {"a", "b", "c"},
-       Changed([](Entry* e) { e->sequence = kMaxSequence + 1; })},
-      {"no failures",
-       RowRule::kNoFailures,
-       kRefuses,
-       [](auto* b) { PutFailures(1, {.key = "a"}, b); },
-       {},
-       Changed([](Entry* e) { e->failures->count = 0; }, EntryState::kFailing)},
-      {"cursor's name", RowRule::kCursorName, kRefuses,
-       [](auto* b) {
-         PutCursor(1, {"a b", "v"}, b);
-       }},
-      {"cursor's value",
-       RowRule::kCursorTooLong,
-       kRefuses,
-       [](auto* b) {
-         PutCursor(1, {"c", kLongValue}, b);
-       },
-       {},
-       [](Importer* i) { return i->SetCursor("pods", "c", kLongValue); }},
-      {"source's name", RowRule::kSourceName, kRefuses,
-       [](auto* b) { PutSource(1, {.id = 1, .name = "a b"}, b); }},
-      {"an object's version",
-       RowRule::kObjectRange,
-       kRefuses,
-       [](auto* b) {
-         PutSource(1, {.id = 1, .name = "s"}, b);
-         PutObject(1, {.source = 1, .object = "o", .version = kLongError}, b);
-       },
-       {},
-       [](Importer* i) {
-         EXPECT_OK(i->SetSource("pods", {"s"}));
-         return i->AddObject("pods", {.source = "s", .object = "o", .version = kLongError});
-       }},
-      {"an object's keys", RowRule::kObjectRange, kRefuses,
-       [](auto* b) {
-         PutSource(1, {.id = 1, .name = "s"}, b);
-         PutObject(1, {.source = 1, .object = "o", .keys = "\x05"}, b);
-       }},
+      Refused("key, pending", kKeyTooLong, {Pending({.key = kLongKey, .sequence = 5})}, {},
+              Changed(kPending, [](Entry* e) { e->key = kLongKey; })),
+      Refused("key, delayed", kKeyTooLong,
+              {Delayed({.key = kLongKey, .ready_at_us = 5, .delay_us = 1})}),
+      Refused("key, failures", kKeyTooLong, {Failing({.key = kLongKey, .count = 1})}),
+      Refused("key, quarantine", kKeyTooLong, {Quarantined({.failures = {.key = kLongKey}})}),
+      Refused("group, pending", kGroupTooLong,
+              {Pending({.key = "a", .sequence = 5, .group = kLongGroup})}, {"a"},
+              Changed(kPending, long_group)),
+      Refused("group, delayed", kGroupTooLong,
+              {Delayed({.key = "a", .ready_at_us = 5, .delay_us = 1, .group = kLongGroup})}, {"a"},
+              Changed(kDelayed, long_group)),
+      Refused("group, quarantine", kGroupTooLong,
+              {Quarantined({.failures = {.key = "a"}, .group = kLongGroup})}, {"a"},
+              Changed(kQuarantined, long_group)),
+      Refused("error, failures", kErrorTooLong,
+              {Failing({.key = "a", .count = 1, .last_error = kLongError})}, {"a"},
+              Changed(kFailing, long_error)),
+      Refused("error, quarantine", kErrorTooLong,
+              {Quarantined({.failures = {.key = "a", .last_error = kLongError}})}, {"a"},
+              Changed(kQuarantined, long_error)),
+      Refused("negative delay", kDelayRange,
+              {Delayed({.key = "a", .ready_at_us = 5, .delay_us = -1})}, {"a"},
+              Changed(kDelayed, [](Entry* e) { e->delay_us = -1; })),
+      Refused(
+          "long delay and group", kGroupTooLong,
+          {Delayed({.key = "a", .ready_at_us = 5, .delay_us = kLongDelay, .group = kLongGroup})},
+          {"a"}, Changed(kDelayed, long_group)),
+      Refused("long delay", kDelayRange,
+              {Delayed({.key = "a", .ready_at_us = 5, .delay_us = kLongDelay})}, {"a"},
+              Changed(kDelayed, [](Entry* e) { e->delay_us = kLongDelay; })),
+      Refused("high sequences", kSequenceRange,
+              {Pending({.key = "a", .sequence = UINT64_MAX}),
+               Pending({.key = "b", .lane = kSlowLane, .sequence = kMaxSequence + 1}),
+               Pending({.key = "c", .sequence = 5})},
+              {"a", "b", "c"}, Changed(kPending, [](Entry* e) { e->sequence = kMaxSequence + 1; })),
+      Refused("no failures", kNoFailures, {Failing({.key = "a"})}, {},
+              Changed(kFailing, [](Entry* e) { e->failures->count = 0; })),
+      Refused("cursor's name", kCursorName, {Putting(PutCursor, {"a b", "v"})}),
+      Refused("cursor's value", kCursorTooLong, {Putting(PutCursor, {"c", kLongValue})}, {},
+              [](Importer* i) { return i->SetCursor("pods", "c", kLongValue); }),
+      Refused("source's name", kSourceName, {Source({.id = 1, .name = "a b"})}),
+      Refused("an object's version", kObjectRange,
+              {Source({.id = 1, .name = "s"}),
+               Object({.source = 1, .object = "o", .version = kLongError})},
+              {},
+              [](Importer* i) {
+                EXPECT_OK(i->SetSource("pods", {"s"}));
+                return i->AddObject("pods", {.source = "s", .object = "o", .version = kLongError});
+              }),
+      Refused(
+          "an object's keys", kObjectRange,
+          {Source({.id = 1, .name = "s"}), Object({.source = 1, .object = "o", .keys = "\x05"})}),
   };
 }
 
 std::vector<Case> CasesOfOneKey() {
-  using enum Opening;
-  const auto pending = [](MutationBatch* b, std::string_view key, uint64_t sequence,
-                          Lane lane = kFastLane) {
-    PutPending(1, {.key = key, .lane = lane, .sequence = sequence}, b);
-  };
-  const auto delayed = [](MutationBatch* b, int64_t at_us) {
-    PutDelayed(1, {.key = "a", .ready_at_us = at_us, .delay_us = 1}, b);
-  };
-  const auto quarantined = [](MutationBatch* b) {
-    PutQuarantine(1, {.failures = {.key = "a"}}, b);
-  };
-  using State = EntryState;
+  using enum RowRule;
+  const auto fast = Pending({.key = "a", .sequence = 5});
+  const auto slow = Pending({.key = "a", .lane = kSlowLane, .sequence = 6});
+  const auto delayed = Delayed({.key = "a", .ready_at_us = 5, .delay_us = 1});
+  const auto later = Delayed({.key = "a", .ready_at_us = 6, .delay_us = 1});
+  const auto failing = Failing({.key = "a", .count = 1});
+  const auto quarantined = Quarantined({.failures = {.key = "a"}});
   return {
-      {"pending in two lanes",
-       RowRule::kPendingTwice,
-       kRefuses,
-       [=](auto* b) {
-         pending(b, "a", 5);
-         pending(b, "a", 6, kSlowLane);
-       },
-       {"a"},
-       Adding({EntryOf("a", State::kPending), EntryOf("a", State::kPending)})},
-      {"pending in two blocks",
-       RowRule::kPendingTwice,
-       kRefuses,
-       [=](auto* b) {
-         PutQueueState(1, {.sequence_high_water = 3 * kSequencesPerBlock}, b);
-         pending(b, "a", 5);
-         pending(b, "a", 5 + kSequencesPerBlock);
-         pending(b, "b", 6);
-       },
-       {"a", "b"}},
-      {"a quarantined key is pending twice",
-       RowRule::kPendingTwice,
-       kRefuses,
-       [=](auto* b) {
-         pending(b, "a", 5);
-         pending(b, "a", 6, kSlowLane);
-         quarantined(b);
-       },
-       {"a"}},
-      {"delayed twice",
-       RowRule::kDelayedTwice,
-       kRefuses,
-       [=](auto* b) {
-         delayed(b, 5);
-         delayed(b, 6);
-       },
-       {"a"},
-       Adding({EntryOf("a", State::kDelayed), EntryOf("a", State::kDelayed)})},
-      {"delayed and quarantined",
-       RowRule::kDelayedAndQuarantined,
-       kRefuses,
-       [=](auto* b) {
-         delayed(b, 5);
-         quarantined(b);
-       },
-       {"a"},
-       Adding({EntryOf("a", State::kDelayed), EntryOf("a", State::kQuarantined)})},
-      {"quarantined and delayed",
-       RowRule::kDelayedAndQuarantined,
-       kRefuses,
-       [=](auto* b) {
-         quarantined(b);
-         delayed(b, 5);
-       },
-       {"a"},
-       Adding({EntryOf("a", State::kQuarantined), EntryOf("a", State::kDelayed)})},
-      {"failing and quarantined",
-       RowRule::kFailingAndQuarantined,
-       kRefuses,
-       [=](auto* b) {
-         PutFailures(1, {.key = "a", .count = 1}, b);
-         quarantined(b);
-       },
-       {"a"},
-       Adding({EntryOf("a", State::kFailing), EntryOf("a", State::kQuarantined)})},
+      Refused("pending in two lanes", kPendingTwice, {fast, slow}, {"a"},
+              Adding(kPending, kPending)),
+      Refused("pending in two blocks", kPendingTwice,
+              {State({.sequence_high_water = 3 * kSequencesPerBlock}), fast,
+               Pending({.key = "a", .sequence = 5 + kSequencesPerBlock}),
+               Pending({.key = "b", .sequence = 6})},
+              {"a", "b"}),
+      Refused("a quarantined key is pending twice", kPendingTwice, {fast, slow, quarantined},
+              {"a"}),
+      Refused("delayed twice", kDelayedTwice, {delayed, later}, {"a"}, Adding(kDelayed, kDelayed)),
+      Refused("delayed and quarantined", kDelayedAndQuarantined, {delayed, quarantined}, {"a"},
+              Adding(kDelayed, kQuarantined)),
+      Refused("quarantined and delayed", kDelayedAndQuarantined, {quarantined, delayed}, {"a"},
+              Adding(kQuarantined, kDelayed)),
+      Refused("failing and quarantined", kFailingAndQuarantined, {failing, quarantined}, {"a"},
+              Adding(kFailing, kQuarantined)),
   };
 }
 
 std::vector<Case> CasesOfQueues() {
-  using enum Opening;
-  using State = EntryState;
+  using enum RowRule;
+  const auto a = Pending({.key = "a", .sequence = 5});
+  const auto b = Pending({.key = "b", .sequence = 5});
   return {
       // An import raises the mark.
-      {"above the mark",
-       RowRule::kSequenceAboveMark,
-       kRefuses,
-       [](auto* b) { PutPending(1, {.key = "a", .sequence = 100}, b); },
-       {"a"}},
-      {"no state",
-       RowRule::kSequenceAboveMark,
-       kRefuses,
-       [](auto* b) {
-         PutPending(1, {.key = "a", .sequence = 5}, b);
-         b->Erase(Family::kDefault, StateKey(1));
-       },
-       {"a"}},
-      {"one sequence in a lane",
-       RowRule::kSequenceTwice,
-       Opening::kSettles,
-       [](auto* b) {
-         PutPending(1, {.key = "a", .sequence = 5}, b);
-         PutPending(1, {.key = "b", .sequence = 5}, b);
-       },
-       {"a", "b"},
-       Adding({EntryOf("a", State::kPending, 5), EntryOf("b", State::kPending, 5)})},
-      {"one sequence in two lanes",
-       RowRule::kSequenceTwice,
-       Opening::kSettles,
-       [](auto* b) {
-         PutPending(1, {.key = "a", .sequence = 5}, b);
-         PutPending(1, {.key = "b", .lane = kSlowLane, .sequence = 5}, b);
-         PutPending(1, {.key = "c", .lane = 7, .sequence = 5}, b);
-       },
-       {"a", "b", "c"},
-       // The first key gets the sequence 1.
-       Adding({EntryOf("a", State::kPending), EntryOf("b", State::kPending, 1)})},
-      {"two sources of one name",
-       RowRule::kSourceTwice,
-       kRefuses,
-       [](auto* b) {
-         PutSource(1, {.id = 1, .name = "s"}, b);
-         PutSource(1, {.id = 2, .name = "s"}, b);
-       },
-       {},
-       [](Importer* i) {
-         EXPECT_OK(i->SetSource("pods", {"s"}));
-         return i->SetSource("pods", {"s"});
-       }},
-      {"object of no source",
-       RowRule::kObjectOfNoSource,
-       kRefuses,
-       [](auto* b) {
-         PutSource(1, {.id = 1, .name = "s"}, b);
-         PutObject(1, {.source = 2, .object = "o"}, b);
-       },
-       {},
-       [](Importer* i) { return i->AddObject("pods", {.source = "s", .object = "o"}); }},
-      {"mark",
-       RowRule::kMarkRange,
-       kRefuses,
-       [](auto* b) {
-         PutQueueState(1, {.sequence_high_water = UINT64_MAX}, b);
-         PutPending(1, {.key = "a", .sequence = 5}, b);
-       },
-       {"a"},
-       WithQueue([](QueueInfo* info) { info->sequence_high_water = UINT64_MAX; })},
-      {"shards",
-       RowRule::kShards,
-       kRefuses,
-       [](auto* b) {
-         PutQueueState(1, {.sequence_high_water = 100, .shards = kMaxShards + 1}, b);
-         PutPending(1, {.key = "a", .sequence = 5}, b);
-       },
-       {"a"},
-       WithQueue([](QueueInfo* info) { info->shards = kMaxShards + 1; })},
-      {"limiter state",
-       RowRule::kLimiterStateTooLong,
-       kRefuses,
-       [](auto* b) {
-         PutQueueState(1, {.sequence_high_water = 100, .limiter_state = kLongState}, b);
-       },
-       {},
-       WithQueue([](QueueInfo* info) { info->limiter_state = kLongState; })},
-      {"queue name", RowRule::kQueueName, kRefuses,
-       [](auto* b) {
-         PutQueue({"a b", 2, 1}, b);
-       }},
-      {"queue without an id", RowRule::kNoQueueId, kRefuses,
-       [](auto* b) {
-         PutQueue({"zero", 0, 1}, b);
-       }},
-      {"two queues of one id",
-       RowRule::kQueueIdTwice,
-       kRefuses,
-       [](auto* b) {
-         PutQueue({"twin", 1, 1}, b);
-         PutPending(1, {.key = "a", .sequence = 5}, b);
-       },
-       {"a"}},
-      {"a killed import's name of the same id",
-       RowRule::kQueueIdTwice,
-       kRefuses,
-       [](auto* b) {
-         PutQueue({"pods~loading", 1, 1}, b);
-         PutPending(1, {.key = "a", .sequence = 5}, b);
-       },
-       {"a"}},
-      {"no next token", RowRule::kNoTokens, kRefuses, [](auto* b) { PutTokens({.next = 0}, b); }},
-      {"state of no queue", RowRule::kStateOfNoQueue, kIsUnchecked,
-       [](auto* b) { PutQueueState(2, {.sequence_high_water = 5}, b); }},
-      {"rows of no queue", RowRule::kRowsOfNoQueue, kIsUnchecked,
-       [](auto* b) { PutPending(2, {.key = "a", .sequence = 5}, b); }},
+      Refused("above the mark", kSequenceAboveMark, {Pending({.key = "a", .sequence = 100})},
+              {"a"}),
+      Refused("no state", kSequenceAboveMark,
+              {a, [](MutationBatch* batch) { batch->Erase(Family::kDefault, StateKey(1)); }},
+              {"a"}),
+      Settled("one sequence in a lane", {a, b}, {"a", "b"},
+              Adding({EntryOf("a", kPending, 5), EntryOf("b", kPending, 5)})),
+      // The first key of the import gets the sequence 1.
+      Settled("one sequence in two lanes",
+              {a, Pending({.key = "b", .lane = kSlowLane, .sequence = 5}),
+               Pending({.key = "c", .lane = 7, .sequence = 5})},
+              {"a", "b", "c"}, Adding({EntryOf("a", kPending), EntryOf("b", kPending, 1)})),
+      Refused("two sources of one name", kSourceTwice,
+              {Source({.id = 1, .name = "s"}), Source({.id = 2, .name = "s"})}, {},
+              [](Importer* i) {
+                EXPECT_OK(i->SetSource("pods", {"s"}));
+                return i->SetSource("pods", {"s"});
+              }),
+      Refused("object of no source", kObjectOfNoSource,
+              {Source({.id = 1, .name = "s"}), Object({.source = 2, .object = "o"})}, {},
+              [](Importer* i) { return i->AddObject("pods", {.source = "s", .object = "o"}); }),
+      Refused("mark", kMarkRange, {State({.sequence_high_water = UINT64_MAX}), a}, {"a"},
+              WithQueue([](QueueInfo* info) { info->sequence_high_water = UINT64_MAX; })),
+      Refused("shards", kShards, {State({.sequence_high_water = 100, .shards = kMaxShards + 1}), a},
+              {"a"}, WithQueue([](QueueInfo* info) { info->shards = kMaxShards + 1; })),
+      Refused("limiter state", kLimiterStateTooLong,
+              {State({.sequence_high_water = 100, .limiter_state = kLongState})}, {},
+              WithQueue([](QueueInfo* info) { info->limiter_state = kLongState; })),
+      Refused("queue name", kQueueName, {Named({"a b", 2, 1})}),
+      Refused("queue without an id", kNoQueueId, {Named({"zero", 0, 1})}),
+      Refused("two queues of one id", kQueueIdTwice, {Named({"twin", 1, 1}), a}, {"a"}),
+      Refused("a killed import's name of the same id", kQueueIdTwice,
+              {Named({"pods~loading", 1, 1}), a}, {"a"}),
+      Refused("no next token", kNoTokens, {[](auto* batch) { PutTokens({.next = 0}, batch); }}),
+      Unchecked("state of no queue", kStateOfNoQueue, State({.sequence_high_water = 5}, 2)),
+      Unchecked("rows of no queue", kRowsOfNoQueue, Pending({.key = "a", .sequence = 5}, 2)),
   };
 }
 
@@ -413,7 +276,7 @@ class RowRulesTest : public ::testing::Test {
  protected:
   // Opening, verify, repair and import of a store for each case.
   void Check(const std::vector<Case>& cases);
-  void MakeStore(const Case& one) {
+  void MakeStore(const std::vector<Change>& rows) {
     std::filesystem::remove_all(store_);
     std::filesystem::remove_all(into_);
     std::unique_ptr<Storage> storage;
@@ -421,7 +284,7 @@ class RowRulesTest : public ::testing::Test {
     MutationBatch batch;
     PutQueue({"pods", 1, 1}, &batch);
     PutQueueState(1, {.sequence_high_water = 100}, &batch);
-    one.put(&batch);
+    for (const Change& put : rows) put(&batch);
     ASSERT_OK(storage->Write(batch, false));
     ASSERT_OK(storage->Close());
   }
@@ -462,7 +325,7 @@ void RowRulesTest::Check(const std::vector<Case>& cases) {
   for (const Case& one : cases) {
     SCOPED_TRACE(one.name);
     const std::string rule(TextOf(one.rule));
-    MakeStore(one);
+    MakeStore(one.rows);
     EXPECT_THAT(Found(store_), HasSubstr(rule));
 
     EXPECT_THAT(Repaired(), HasSubstr(rule));
@@ -514,26 +377,23 @@ TEST_F(RowRulesTest, EveryRuleHasACaseAndATextOfItsOwn) {
 }
 
 TEST_F(RowRulesTest, ARepairLeavesOutRowsOfAnEarlierVersion) {
-  MakeStore({"", RowRule::kNone, Opening::kIsUnchecked, [](auto* b) {
-               b->Put(Family::kDefault, std::string("limits/\0\0\0\1g", 12), "\xff");
-             }});
+  MakeStore({[](MutationBatch* batch) {
+    batch->Put(Family::kDefault, std::string("limits/\0\0\0\1g", 12), "\xff");
+  }});
   EXPECT_THAT(Repaired(), Not(HasSubstr("limits")));
 }
 
 // The Adds of an object may be lost.
 TEST_F(RowRulesTest, ARepairThatLosesAnythingMakesAllObjectsCountAsChanged) {
   for (const bool loses : {false, true}) {
-    MakeStore({"", RowRule::kNone, Opening::kIsUnchecked, [loses](auto* b) {
-                 PutSource(1, {.id = 1, .name = "s"}, b);
-                 PutObject(1,
-                           {.source = 1,
-                            .object = "o",
-                            .version = "7",
-                            .keys = std::string_view("\0", 1),
-                            .tombstone = "t"},
-                           b);
-                 if (loses) PutFailures(1, {.key = "a"}, b);
-               }});
+    std::vector<Change> changes = {Source({.id = 1, .name = "s"}),
+                                   Object({.source = 1,
+                                           .object = "o",
+                                           .version = "7",
+                                           .keys = std::string_view("\0", 1),
+                                           .tombstone = "t"})};
+    if (loses) changes.push_back(Failing({.key = "a"}));
+    MakeStore(changes);
     Repaired();
     std::unique_ptr<StoreView> view;
     ASSERT_OK(StoreView::Open(into_, &view));
@@ -550,12 +410,9 @@ TEST_F(RowRulesTest, ARepairThatLosesAnythingMakesAllObjectsCountAsChanged) {
 
 // The name of a queue with this id would make a store that cannot be opened.
 TEST_F(RowRulesTest, ARepairMakesNoQueueOfRowsWithTheIdZero) {
-  MakeStore({"", RowRule::kRowsOfNoQueue, Opening::kIsUnchecked, [](auto* b) {
-               PutQueueState(0, {.sequence_high_water = 9}, b);
-               PutPending(0, {.key = "a", .sequence = 5}, b);
-               PutDelayed(0, {.key = "b", .ready_at_us = 5, .delay_us = 1}, b);
-               PutPending(1, {.key = "kept", .sequence = 5}, b);
-             }});
+  MakeStore({State({.sequence_high_water = 9}, 0), Pending({.key = "a", .sequence = 5}, 0),
+             Delayed({.key = "b", .ready_at_us = 5, .delay_us = 1}, 0),
+             Pending({.key = "kept", .sequence = 5})});
   EXPECT_EQ(Repaired(), "queue id 0: 3 rows of no queue\n");
   EXPECT_EQ(Found(into_), "");
   EXPECT_OK(Opened(into_));
@@ -568,10 +425,7 @@ TEST_F(RowRulesTest, ARepairMakesNoQueueOfRowsWithTheIdZero) {
 
 // Replacing one of the two queues would remove the rows of both.
 TEST_F(RowRulesTest, AnImportIntoAStoreWithTwoQueuesOfOneIdIsRefused) {
-  MakeStore({"", RowRule::kQueueIdTwice, Opening::kIsUnchecked, [](auto* b) {
-               PutQueue({"pods~loading", 1, 1}, b);
-               PutPending(1, {.key = "a", .sequence = 5}, b);
-             }});
+  MakeStore({Named({"pods~loading", 1, 1}), Pending({.key = "a", .sequence = 5})});
   std::unique_ptr<Importer> importer;
   EXPECT_STATUS(kCorruption, "'pods~loading' has the id of queue pods",
                 Importer::Open({}, store_, &importer));
@@ -585,8 +439,7 @@ TEST_F(RowRulesTest, AnImportIntoAStoreWithTwoQueuesOfOneIdIsRefused) {
 
 // Rows that have lost their queue do not become rows of an imported queue.
 TEST_F(RowRulesTest, AnImportUsesNoIdThatRowsHave) {
-  MakeStore({"", RowRule::kRowsOfNoQueue, Opening::kIsUnchecked,
-             [](auto* b) { PutDelayed(2, {.key = "a", .ready_at_us = 5, .delay_us = 1}, b); }});
+  MakeStore({Delayed({.key = "a", .ready_at_us = 5, .delay_us = 1}, 2)});
   std::unique_ptr<Importer> importer;
   ASSERT_OK(Importer::Open({}, store_, &importer));
   ASSERT_OK(importer->Add("imported", EntryOf("b", EntryState::kPending)));
@@ -604,11 +457,7 @@ TEST_F(RowRulesTest, AnImportUsesNoIdThatRowsHave) {
 
 // A worker may hold a key when it is quarantined. An opening removes the pending row.
 TEST_F(RowRulesTest, AQuarantinedKeyMayBePending) {
-  const Case one = {"", RowRule::kNone, Opening::kIsUnchecked, [](auto* b) {
-                      PutPending(1, {.key = "a", .sequence = 5}, b);
-                      PutQuarantine(1, {.failures = {.key = "a"}}, b);
-                    }};
-  MakeStore(one);
+  MakeStore({Pending({.key = "a", .sequence = 5}), Quarantined({.failures = {.key = "a"}})});
   EXPECT_EQ(Found(store_), "");
   EXPECT_EQ(Repaired(), "");
   EXPECT_EQ(Found(into_), "");
@@ -625,7 +474,7 @@ TEST_F(RowRulesTest, ANewQueueGetsNeitherRowsNorStateOfNoQueue) {
   for (const Case& one : CasesOfQueues()) {
     if (one.rule != RowRule::kRowsOfNoQueue && one.rule != RowRule::kStateOfNoQueue) continue;
     SCOPED_TRACE(one.name);
-    MakeStore(one);
+    MakeStore(one.rows);
     std::unique_ptr<Store> store;
     ASSERT_OK(Store::Open({}, store_, &store));
     Queue* queue = nullptr;
