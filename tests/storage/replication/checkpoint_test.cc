@@ -121,15 +121,5 @@ TEST_F(CheckpointTest, ACrashWhileItIsReadLeavesACopyThatIsNotSeeded) {
   }
 }
 
-TEST_F(CheckpointTest, AFormerOwnerCommitsNone) {
-  const auto owner = Own(&copy_);
-  const uint64_t epoch = State().owner.epoch;
-  clock_.Advance(kLease);
-  LogCheckpoint made;
-  EXPECT_EQ(WriteCheckpoint(base_, log_.get(), epoch, 7, stop_, &made).code(),
-            StatusCode::kNotOwner);
-  EXPECT_FALSE(State().checkpoint.has_value());
-}
-
 }  // namespace
 }  // namespace wq::storage

@@ -17,12 +17,6 @@ namespace {
 
 using LocalReplicaTest = ReplicaFixture;
 
-TEST_F(LocalReplicaTest, AStoreThatIsNoReplicaHasNoPosition) {
-  MemoryStorage base(std::make_shared<MemoryDisk>());
-  LocalReplica copy(&base);
-  EXPECT_EQ(copy.Load().code(), StatusCode::kNotFound);
-}
-
 TEST_F(LocalReplicaTest, ADamagedEntryIsNamedAndNothingFromItOnIsApplied) {
   const auto owner = Own(&copy_);
   ASSERT_OK(Put(owner.get(), Family::kCursors, "c", "1"));
@@ -39,26 +33,6 @@ TEST_F(LocalReplicaTest, ADamagedEntryIsNamedAndNothingFromItOnIsApplied) {
   EXPECT_STATUS(kCorruption, "entry 2", other.copy.Apply({&entries[1], 1}));  // Not the next.
   ASSERT_OK(other.copy.CatchUp(log_.get()));  // Read again, it is good.
   EXPECT_EQ(Contents(other.base, Family::kCursors), "c=2");
-}
-
-TEST_F(LocalReplicaTest, AFailedWriteToTheCopyIsRecovered) {
-  const auto owner = Own(&copy_);
-  ASSERT_OK(Put(owner.get(), Family::kCursors, "c", "1"));
-  Other other(/*seeded=*/true);
-  {
-    const MutexLock lock(other.disk->mu);
-    other.disk->state.fail_after = 0;
-  }
-  EXPECT_EQ(other.copy.CatchUp(log_.get()).code(), StatusCode::kIOError);
-  {
-    const MutexLock lock(other.disk->mu);
-    other.disk->state.fail_after = UINT64_MAX;
-  }
-  EXPECT_EQ(other.copy.position().sequence, 0U);
-  ASSERT_OK(other.copy.Recover());
-  EXPECT_EQ(other.copy.next(), 1U);
-  ASSERT_OK(other.copy.CatchUp(log_.get()));
-  EXPECT_EQ(Contents(other.base, Family::kCursors), "c=1");
 }
 
 // A MemoryStorage with a process log.

@@ -60,32 +60,36 @@ Status AddOne(GroupReader* reader, const LogEntry& entry) {
   return reader->Add(entry, &complete);
 }
 
-class EntryOfSize : public testing::TestWithParam<size_t> {};
-
-TEST_P(EntryOfSize, ComesBack) {
-  const std::string mutations = Mutations(GetParam());
-  ASSERT_EQ(mutations.size(), GetParam());
-  const std::vector<LogEntry> entries = Entries(kEpoch, mutations, 8);
-  EXPECT_EQ(entries.size(), (GetParam() + kMaxEntryPieceBytes - 1) / kMaxEntryPieceBytes);
-  GroupReader reader({.last = 7, .epoch = kEpoch - 1});
+// Each entry but the last one leaves the group unfinished.
+void ExpectGroup(const std::vector<LogEntry>& entries, std::string_view mutations,
+                 GroupReader* reader) {
   for (const LogEntry& entry : entries) {
     EXPECT_LE(entry.bytes.size(), kMaxLogEntryBytes);
     bool complete = false;
-    ASSERT_OK(reader.Add(entry, &complete));
+    ASSERT_OK(reader->Add(entry, &complete));
     EXPECT_EQ(complete, &entry == &entries.back());
-    EXPECT_EQ(reader.unfinished(), !complete);
+    EXPECT_EQ(reader->unfinished(), !complete);
   }
-  EXPECT_TRUE(reader.mutations() == mutations);
-  EXPECT_EQ(reader.epoch(), kEpoch);
-  EXPECT_EQ(reader.first(), 8U);
-  EXPECT_EQ(reader.last(), 7 + entries.size());
+  EXPECT_TRUE(reader->mutations() == mutations);
+  EXPECT_EQ(reader->first(), entries.front().sequence);
+  EXPECT_EQ(reader->last(), entries.back().sequence);
 }
 
-INSTANTIATE_TEST_SUITE_P(Sizes, EntryOfSize,
-                         testing::Values(kSmallest, 4, 100, kMaxEntryPieceBytes - 1,
-                                         kMaxEntryPieceBytes, kMaxEntryPieceBytes + 1,
-                                         2 * kMaxEntryPieceBytes - 1, 2 * kMaxEntryPieceBytes,
-                                         2 * kMaxEntryPieceBytes + 1, size_t{1} << 20));
+TEST(Entry, OfAnySizeComesBack) {
+  for (const size_t bytes :
+       {kSmallest, size_t{4}, size_t{100}, kMaxEntryPieceBytes - 1, kMaxEntryPieceBytes,
+        kMaxEntryPieceBytes + 1, 2 * kMaxEntryPieceBytes - 1, 2 * kMaxEntryPieceBytes,
+        2 * kMaxEntryPieceBytes + 1, size_t{1} << 20}) {
+    SCOPED_TRACE(bytes);
+    const std::string mutations = Mutations(bytes);
+    ASSERT_EQ(mutations.size(), bytes);
+    const std::vector<LogEntry> entries = Entries(kEpoch, mutations, 8);
+    EXPECT_EQ(entries.size(), (bytes + kMaxEntryPieceBytes - 1) / kMaxEntryPieceBytes);
+    GroupReader reader({.last = 7, .epoch = kEpoch - 1});
+    ExpectGroup(entries, mutations, &reader);
+    EXPECT_EQ(reader.epoch(), kEpoch);
+  }
+}
 
 // As the Adds of many keys are: a group that is compressed.
 std::string AddsOf(size_t keys) {
@@ -104,13 +108,9 @@ TEST(Entry, OfManyAddsIsCompressedAndComesBack) {
   ASSERT_EQ(entries.size(), 1U);
   EXPECT_LT(entries[0].bytes.size(), mutations.size() / 2);
   GroupReader reader({.last = 7});
-  bool complete = false;
-  ASSERT_OK(reader.Add(entries[0], &complete));
-  EXPECT_TRUE(complete);
-  EXPECT_TRUE(reader.mutations() == mutations);
+  ExpectGroup(entries, mutations, &reader);
   // The next group has nothing of it.
-  ASSERT_OK(reader.Add(Entries(kEpoch, Mutations(10), 9).front(), &complete));
-  EXPECT_EQ(reader.mutations(), Mutations(10));
+  ExpectGroup(Entries(kEpoch, Mutations(10), 9), Mutations(10), &reader);
 }
 
 TEST(Entry, OfACompressedGroupMayBeOneOfMany) {
@@ -119,13 +119,7 @@ TEST(Entry, OfACompressedGroupMayBeOneOfMany) {
   ASSERT_GT(entries.size(), 2U);
   EXPECT_LT(entries.size() * kMaxEntryPieceBytes, mutations.size() / 2);
   GroupReader reader;
-  bool complete = false;
-  for (const LogEntry& entry : entries) {
-    ASSERT_FALSE(complete);
-    ASSERT_OK(reader.Add(entry, &complete));
-  }
-  EXPECT_TRUE(complete);
-  EXPECT_TRUE(reader.mutations() == mutations);
+  ExpectGroup(entries, mutations, &reader);
 }
 
 TEST(Entry, OfASmallGroupIsNotCompressed) {
@@ -178,10 +172,7 @@ TEST(Entry, OfNoMutationsIsAGroup) {
   ASSERT_EQ(entries.size(), 1U);
   EXPECT_EQ(entries[0].bytes.size(), kEntryHeaderBytes);
   GroupReader reader;
-  bool complete = false;
-  ASSERT_OK(reader.Add(entries[0], &complete));
-  EXPECT_TRUE(complete);
-  EXPECT_EQ(reader.mutations(), "");
+  ExpectGroup(entries, "", &reader);
 }
 
 // The bytes are in the logs of stores: this example never changes.
@@ -262,14 +253,7 @@ TEST(Entry, ReplacesAnUnfinishedGroup) {
     EXPECT_EQ(reader.first(), 8U);
     const std::vector<LogEntry> entries = Entries(6, other, 8);
     ASSERT_EQ(entries.size(), 2U);
-    bool complete = false;
-    ASSERT_OK(reader.Add(entries[0], &complete));
-    EXPECT_FALSE(complete);
-    ASSERT_OK(reader.Add(entries[1], &complete));
-    EXPECT_TRUE(complete);
-    EXPECT_TRUE(reader.mutations() == other);
-    EXPECT_EQ(reader.first(), 8U);
-    EXPECT_EQ(reader.last(), 9U);
+    ExpectGroup(entries, other, &reader);
     EXPECT_EQ(reader.epoch(), 6U);
   }
 }

@@ -18,25 +18,6 @@ using namespace std::chrono_literals;
 
 using ReplicatedStorageTest = ReplicaFixture;
 
-TEST_F(ReplicatedStorageTest, AWriteIsInTheLogAndInTheCopyWithItsPosition) {
-  const auto owner = Own(&copy_);
-  MutationBatch batch;
-  batch.Put(Family::kCursors, "c", "1");
-  const std::string before(batch.mutations());
-  ASSERT_OK(owner->Write(batch, /*sync=*/false));
-  EXPECT_EQ(batch.mutations(), before);
-  EXPECT_EQ(owner->sequence(), 2U);
-  EXPECT_EQ(State().last, 2U);
-  EXPECT_GT(owner->appended_bytes(), before.size());
-  EXPECT_EQ(Contents(*owner, Family::kCursors), "c=1");
-  ReplicationRecord position;
-  ASSERT_OK(GetReplication(base_, &position));
-  EXPECT_EQ(position.sequence, 2U);
-  Other other(/*seeded=*/true);
-  ASSERT_OK(other.copy.CatchUp(log_.get()));
-  EXPECT_EQ(Contents(other.base, Family::kCursors), "c=1");
-}
-
 TEST_F(ReplicatedStorageTest, ALogThatDoesNotAnswerIsAskedAgain) {
   const auto owner = Own(&copy_, 60'000ms);
   std::atomic<int> appends{0};
@@ -99,30 +80,6 @@ TEST_F(ReplicatedStorageTest, AnotherEntryInItsPlaceIsCorruption) {
   const auto owner = Own(&copy_);
   ASSERT_OK(log_->Append(State().owner.epoch, 2, "not ours"));
   EXPECT_STATUS(kCorruption, "entry 2", Put(owner.get(), Family::kCursors, "c", "1"));
-}
-
-TEST_F(ReplicatedStorageTest, AFormerOwnersWriteAndReopenAreRefused) {
-  const auto owner = Own(&copy_);
-  link_->FailNext(1, FaultyLog::Fault::kBefore);
-  EXPECT_FALSE(Put(owner.get(), Family::kCursors, "c", "1").ok());
-  clock_.Advance(kLease);
-  Other other(/*seeded=*/true);
-  const auto next = Own(&other.copy);
-  // It finds another group in the place of its own.
-  EXPECT_STATUS(kNotOwner, "epoch", owner->Reopen());
-  EXPECT_FALSE(Put(owner.get(), Family::kCursors, "c", "2").ok());
-  EXPECT_EQ(Contents(base_, Family::kCursors), "");
-}
-
-TEST_F(ReplicatedStorageTest, AFailedCopyIsReopenedWithWhatTheLogHas) {
-  const auto owner = Own(&copy_);
-  FailDisk(true);
-  EXPECT_FALSE(Put(owner.get(), Family::kCursors, "c", "1").ok());
-  EXPECT_EQ(State().last, 2U);
-  FailDisk(false);
-  ASSERT_OK(owner->Reopen());
-  EXPECT_EQ(Contents(base_, Family::kCursors), "c=1");
-  EXPECT_EQ(owner->sequence(), 2U);
 }
 
 TEST_F(ReplicatedStorageTest, SyncIsThatOfTheCopy) {
