@@ -1,12 +1,11 @@
 #include "template_store.h"
 
-#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
-#include <cerrno>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <memory>
 
 #include "storage/open.h"
@@ -21,18 +20,26 @@ namespace {
 
 constexpr int64_t kNow = 1'700'000'000'000'000;
 
+// In bytes; an error is that of a failure.
+struct Sizes {
+  size_t buffer = 64 << 10;
+  size_t process_log = 0;  // 0: none.
+  size_t max_wal = buffer;
+  size_t error = 400;
+};
+
 // Writes each batch to a store and to a store in memory, whose states are kept.
 class Writing {
  public:
-  explicit Writing(std::string name) { made_.name = std::move(name); }
+  Writing(const std::string& name, const Sizes& sizes) : sizes_(sizes) { made_.name = name; }
 
-  void Open(size_t buffer_bytes, size_t process_log_bytes = 0, size_t max_wal_bytes = 0) {
+  void Open() {
     storage_.reset();  // Like a killed owner.
     unwritten_.Clear();
     OpenOptions options{.create_if_missing = true, .now_us = kNow};
-    options.write_buffer_bytes = buffer_bytes;
-    options.max_wal_bytes = max_wal_bytes == 0 ? buffer_bytes : max_wal_bytes;
-    options.process_log_bytes = process_log_bytes;
+    options.write_buffer_bytes = sizes_.buffer;
+    options.max_wal_bytes = sizes_.max_wal;
+    options.process_log_bytes = sizes_.process_log;
     ASSERT_OK(OpenStorage(dir_ / "store", options, &storage_));
     if (!made_.all_states.empty()) return;
     StoreRecord record;
@@ -47,16 +54,16 @@ class Writing {
     Write(batch);
   }
 
-  // Pending keys from `first` on, some delayed, failing, quarantined or in another lane; some are
-  // erased again.
-  void Fill(uint64_t first, uint64_t count, size_t error_bytes) {
-    for (uint64_t n = first; n < first + count; ++n) {
+  // More pending keys, some delayed, failing, quarantined or in another lane; some are erased again.
+  void Fill(uint64_t count) {
+    for (const uint64_t end = next_ + count; next_ < end; ++next_) {
+      const uint64_t n = next_;
       MutationBatch batch;
       const std::string key = "namespace/key-" + std::to_string(n);
       const Lane lane = n % 3 == 0 ? kSlowLane : kFastLane;
       PutPending(1, {.key = key, .lane = lane, .sequence = n, .added_at_us = kNow}, &batch);
       if (n % 4 == 0) PutDelayed(1, {key, kNow + 1, 1'000'000, kNow, lane, "group"}, &batch);
-      const std::string error(error_bytes, static_cast<char>('a' + n % 26));
+      const std::string error(sizes_.error, static_cast<char>('a' + n % 26));
       if (n % 2 == 0) PutFailures(1, {key, 1 + n, kNow, kNow + 5, error}, &batch);
       const std::string bad = "bad-" + std::to_string(n);
       if (n % 7 == 1) PutQuarantine(1, {{bad, 3, 1, 2, error}, kNow, lane, ""}, &batch);
@@ -82,9 +89,7 @@ class Writing {
 
   TemplateStore Take() {
     storage_.reset();
-    made_.files = ReadStore(dir_ / "store");
-    EXPECT_OK(StateOf(*memory_, &made_.state));
-    return std::move(made_);
+    return Now();
   }
 
  private:
@@ -115,7 +120,9 @@ class Writing {
     made_.all_states.insert(std::hash<std::string>()(state));
   }
 
+  const Sizes sizes_;
   const Scratch dir_;
+  uint64_t next_ = 1;  // Key.
   std::unique_ptr<Storage> storage_;
   MutationBatch unwritten_;  // To the database.
   const std::unique_ptr<Storage> memory_ =
@@ -123,75 +130,45 @@ class Writing {
   TemplateStore made_;
 };
 
-constexpr size_t kSmallBuffer = size_t{64} << 10;
-constexpr size_t kBuffer = size_t{4} << 20;
-constexpr size_t kProcessLog = size_t{8} << 10;
+constexpr Sizes kLarge;
+constexpr Sizes kSmall{.buffer = 4 << 20, .error = 10};
+constexpr Sizes kLogged{.process_log = 8 << 10};
+
+struct Owner {
+  uint64_t keys;
+  bool closes = false;  // Otherwise it is killed.
+};
+
+TemplateStore Make(const std::string& name, const Sizes& sizes, const std::vector<Owner>& owners) {
+  Writing writing(name, sizes);
+  for (const Owner& owner : owners) {
+    writing.Open();
+    writing.Fill(owner.keys);
+    if (owner.closes) writing.Close();
+  }
+  return writing.Take();
+}
 
 }  // namespace
 
-TemplateStore MakeAbandonedStore() {
-  Writing writing("abandoned");
-  writing.Open(kSmallBuffer);
-  writing.Fill(1, 700, 400);
-  return writing.Take();
-}
+TemplateStore MakeAbandonedStore() { return Make("abandoned", kLarge, {{700}}); }
 
-TemplateStore MakeRecoveredStore() {
-  Writing writing("recovered");
-  writing.Open(kSmallBuffer);
-  writing.Fill(1, 500, 400);
-  writing.Open(kSmallBuffer);
-  writing.Fill(501, 250, 400);
-  return writing.Take();
-}
+TemplateStore MakeRecoveredStore() { return Make("recovered", kLarge, {{500}, {250}}); }
 
-TemplateStore MakeClosedStore() {
-  Writing writing("closed");
-  writing.Open(kSmallBuffer);
-  writing.Fill(1, 300, 400);
-  writing.Close();
-  writing.Open(kSmallBuffer);
-  writing.Fill(301, 100, 400);
-  writing.Close();
-  return writing.Take();
-}
+TemplateStore MakeClosedStore() { return Make("closed", kLarge, {{300, true}, {100, true}}); }
 
-TemplateStore MakeSmallStore() {
-  Writing writing("small");
-  writing.Open(kBuffer);
-  writing.Fill(1, 12, 10);
-  return writing.Take();
-}
+TemplateStore MakeSmallStore() { return Make("small", kSmall, {{12}}); }
 
-TemplateStore MakeSmallClosedStore() {
-  Writing writing("small-closed");
-  writing.Open(kBuffer);
-  writing.Fill(1, 12, 10);
-  writing.Close();
-  return writing.Take();
-}
+TemplateStore MakeSmallClosedStore() { return Make("small-closed", kSmall, {{12, true}}); }
 
-TemplateStore MakeLoggedStore() {
-  Writing writing("logged");
-  writing.Open(kSmallBuffer, kProcessLog);
-  writing.Fill(1, 500, 400);
-  writing.Open(kSmallBuffer, kProcessLog);
-  writing.Fill(501, 250, 400);
-  return writing.Take();
-}
+TemplateStore MakeLoggedStore() { return Make("logged", kLogged, {{500}, {250}}); }
 
 TemplateStore MakeSmallLoggedStore() {
-  Writing writing("small-logged");
-  writing.Open(kBuffer, kProcessLog / 2);
-  writing.Fill(1, 40, 10);
-  return writing.Take();
+  return Make("small-logged", {.buffer = 4 << 20, .process_log = 4 << 10, .error = 10}, {{40}});
 }
 
 TemplateStore MakeManyLogsStore() {
-  Writing writing("many-logs");
-  writing.Open(kSmallBuffer, kProcessLog, kBuffer);
-  writing.Fill(1, 500, 400);
-  return writing.Take();
+  return Make("many-logs", {.process_log = 8 << 10, .max_wal = 4 << 20}, {{500}});
 }
 
 std::vector<TemplateStore> AllTemplateStores() {
@@ -205,14 +182,12 @@ std::vector<TemplateStore> AllTemplateStores() {
 }
 
 std::vector<TemplateStore> MakeAgingLoggedStore() {
-  Writing writing("aging-logged");
+  Writing writing("aging-logged", kLogged);
   std::vector<TemplateStore> ages;
-  uint64_t next = 1;
   for (int owner = 0; owner < 3; ++owner) {
-    writing.Open(kSmallBuffer, kProcessLog);
+    writing.Open();
     for (const uint64_t count : {3U, 40U, 7U, 2U, 90U, 1U}) {
-      writing.Fill(next, count, 400);
-      next += count;
+      writing.Fill(count);
       ages.push_back(writing.Now());
       ages.back().name += "-" + std::to_string(ages.size());
     }
@@ -231,27 +206,17 @@ void WriteStore(const Files& files, const std::string& dir, const Files& dir_hol
   for (const auto& [name, contents] : files) {
     const auto there = dir_holds.find(name);
     if (there != dir_holds.end() && there->second == contents) continue;
-    const int fd = open((dir + "/" + name).c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    ASSERT_GE(fd, 0);
-    ASSERT_EQ(write(fd, contents.data(), contents.size()), static_cast<ssize_t>(contents.size()));
-    close(fd);
+    WriteFile(dir + "/" + name, contents);
   }
 }
 
 Files ReadStore(const std::string& dir) {
   Files files;
   for (const std::string& name : FilesIn(dir)) {
-    std::string& contents = files[name];
-    const int fd = open((dir + "/" + name).c_str(), O_RDONLY | O_CLOEXEC);
-    if (fd < 0 && errno == ENOENT) {  // A compaction of the open store has removed it.
-      files.erase(name);
-      continue;
+    // Otherwise a compaction of the open store has removed it.
+    if (std::ifstream file(dir + "/" + name, std::ios::binary); file.is_open()) {
+      files[name] = {std::istreambuf_iterator<char>(file), {}};
     }
-    struct stat info = {};
-    EXPECT_EQ(fstat(fd, &info), 0);
-    contents.resize(static_cast<size_t>(info.st_size));
-    EXPECT_EQ(read(fd, contents.data(), contents.size()), info.st_size);
-    close(fd);
   }
   return files;
 }
