@@ -163,24 +163,18 @@ class WatchedFileSystem final : public rocksdb::FileSystemWrapper {
   IOStatus NewWritableFile(const std::string& path, const FileOptions& options,
                            std::unique_ptr<rocksdb::FSWritableFile>* file,
                            IODebugContext* context) override {
-    IOStatus status = Watch(disk_, {Kind::kCreate, path}, [&] {
-      return target()->NewWritableFile(path, options, file, context);
+    return Watch(disk_, {Kind::kCreate, path}, [&] {
+      return Watched<WatchedFile>(target()->NewWritableFile(path, options, file, context), path,
+                                  file, uint64_t{0});
     });
-    if (status.ok()) {
-      *file = std::make_unique<WatchedFile>(std::move(*file), disk_, path, 0);
-    }
-    return status;
   }
   IOStatus ReopenWritableFile(const std::string& path, const FileOptions& options,
                               std::unique_ptr<rocksdb::FSWritableFile>* file,
                               IODebugContext* context) override {
-    IOStatus status = Watch(disk_, {Kind::kOpen, path}, [&] {
-      return target()->ReopenWritableFile(path, options, file, context);
+    return Watch(disk_, {Kind::kOpen, path}, [&] {
+      return Watched<WatchedFile>(target()->ReopenWritableFile(path, options, file, context), path,
+                                  file, SizeOf(path));
     });
-    if (status.ok()) {
-      *file = std::make_unique<WatchedFile>(std::move(*file), disk_, path, SizeOf(path));
-    }
-    return status;
   }
   // Not used: no log is recycled, nothing is written in place.
   IOStatus ReuseWritableFile(const std::string& path, const std::string&, const FileOptions&,
@@ -194,33 +188,24 @@ class WatchedFileSystem final : public rocksdb::FileSystemWrapper {
   IOStatus NewDirectory(const std::string& path, const IOOptions& options,
                         std::unique_ptr<rocksdb::FSDirectory>* directory,
                         IODebugContext* context) override {
-    IOStatus status = target()->NewDirectory(path, options, directory, context);
-    if (status.ok()) {
-      *directory = std::make_unique<WatchedDirectory>(std::move(*directory), disk_, path);
-    }
-    return status;
+    return Watched<WatchedDirectory>(target()->NewDirectory(path, options, directory, context),
+                                     path, directory);
   }
   IOStatus NewSequentialFile(const std::string& path, const FileOptions& options,
                              std::unique_ptr<rocksdb::FSSequentialFile>* file,
                              IODebugContext* context) override {
-    IOStatus status = Watch(disk_, {Kind::kRead, path}, [&] {
-      return target()->NewSequentialFile(path, options, file, context);
+    return Watch(disk_, {Kind::kRead, path}, [&] {
+      return Watched<WatchedSequentialFile>(
+          target()->NewSequentialFile(path, options, file, context), path, file);
     });
-    if (status.ok()) {
-      *file = std::make_unique<WatchedSequentialFile>(std::move(*file), disk_, path);
-    }
-    return status;
   }
   IOStatus NewRandomAccessFile(const std::string& path, const FileOptions& options,
                                std::unique_ptr<rocksdb::FSRandomAccessFile>* file,
                                IODebugContext* context) override {
-    IOStatus status = Watch(disk_, {Kind::kRead, path}, [&] {
-      return target()->NewRandomAccessFile(path, options, file, context);
+    return Watch(disk_, {Kind::kRead, path}, [&] {
+      return Watched<WatchedRandomFile>(target()->NewRandomAccessFile(path, options, file, context),
+                                        path, file);
     });
-    if (status.ok()) {
-      *file = std::make_unique<WatchedRandomFile>(std::move(*file), disk_, path);
-    }
-    return status;
   }
   IOStatus DeleteFile(const std::string& path, const IOOptions& options,
                       IODebugContext* context) override {
@@ -254,6 +239,14 @@ class WatchedFileSystem final : public rocksdb::FileSystemWrapper {
   }
 
  private:
+  // Lets the file that was opened tell the disk of its calls.
+  template <typename Wrapper, typename File, typename... More>
+  IOStatus Watched(IOStatus opened, const std::string& path, std::unique_ptr<File>* file,
+                   More... more) {
+    if (opened.ok()) *file = std::make_unique<Wrapper>(std::move(*file), disk_, path, more...);
+    return opened;
+  }
+
   WatchedDisk* const disk_;
 };
 
@@ -263,7 +256,7 @@ class WatchedCalls final : public FileCalls {
 
   int Open(const std::string& path, int flags) override {
     const Kind kind = (flags & O_TRUNC) != 0 ? Kind::kCreate : Kind::kOpen;
-    return static_cast<int>(Watched({kind, path}, [&] { return FileCalls::Open(path, flags); }));
+    return Watched({kind, path}, [&] { return FileCalls::Open(path, flags); });
   }
   ssize_t Write(int fd, const std::string& path, std::string_view bytes) override {
     const off_t at = lseek(fd, 0, SEEK_CUR);
@@ -273,33 +266,28 @@ class WatchedCalls final : public FileCalls {
   int Sync(int fd, const std::string& path) override {
     struct stat info = {};
     const bool directory = fstat(fd, &info) == 0 && S_ISDIR(info.st_mode);
-    return static_cast<int>(
-        Watched({directory ? Kind::kSyncDirectory : Kind::kSync, path, {}, {}, SizeOf(path)},
-                [&] { return FileCalls::Sync(fd, path); }));
+    return Watched({directory ? Kind::kSyncDirectory : Kind::kSync, path, {}, {}, SizeOf(path)},
+                   [&] { return FileCalls::Sync(fd, path); });
   }
   int Rename(const std::string& from, const std::string& to) override {
-    return static_cast<int>(
-        Watched({Kind::kRename, from, to}, [&] { return FileCalls::Rename(from, to); }));
+    return Watched({Kind::kRename, from, to}, [&] { return FileCalls::Rename(from, to); });
   }
   int Remove(const std::string& path) override {
-    return static_cast<int>(
-        Watched({Kind::kDelete, path}, [&] { return FileCalls::Remove(path); }));
+    return Watched({Kind::kDelete, path}, [&] { return FileCalls::Remove(path); });
   }
   int MakeDirectory(const std::string& path) override {
-    return static_cast<int>(
-        Watched({Kind::kMakeDirectory, path}, [&] { return FileCalls::MakeDirectory(path); }));
+    return Watched({Kind::kMakeDirectory, path}, [&] { return FileCalls::MakeDirectory(path); });
   }
   int Allocate(int fd, const std::string& path, uint64_t bytes) override {
-    return static_cast<int>(Watched({Kind::kAllocate, path, {}, {}, bytes},
-                                    [&] { return FileCalls::Allocate(fd, path, bytes); }));
+    return Watched({Kind::kAllocate, path, {}, {}, bytes},
+                   [&] { return FileCalls::Allocate(fd, path, bytes); });
   }
   int FileSystemType(int fd, const std::string& path, uint64_t* type) override {
-    return static_cast<int>(
-        Watched({Kind::kRead, path}, [&] { return FileCalls::FileSystemType(fd, path, type); }));
+    return Watched({Kind::kRead, path}, [&] { return FileCalls::FileSystemType(fd, path, type); });
   }
   int Control(int fd, const std::string& path, unsigned long request, uintptr_t argument) override {
-    return static_cast<int>(Watched(
-        {Kind::kRead, path}, [&] { return FileCalls::Control(fd, path, request, argument); }));
+    return Watched({Kind::kRead, path},
+                   [&] { return FileCalls::Control(fd, path, request, argument); });
   }
   void* Map(int fd, const std::string& path, uint64_t bytes) override {
     FileCall call{Kind::kMap, path, {}, {}, bytes};
@@ -321,12 +309,12 @@ class WatchedCalls final : public FileCalls {
 
  private:
   template <typename Make>
-  ssize_t Watched(const FileCall& call, const Make& make) {
+  auto Watched(const FileCall& call, const Make& make) -> decltype(make()) {
     if (const int error = disk_->Permit(call); error != 0) {
       errno = error;
       return -1;
     }
-    const ssize_t result = make();
+    const auto result = make();
     if (result >= 0) {
       disk_->Record(call);
     }
