@@ -87,32 +87,22 @@ TEST(EscapeKey, IsAlwaysValidUtf8OnOneLine) {
 }
 
 TEST(IsValidUtf8, AcceptsEveryLengthAtItsBounds) {
-  EXPECT_TRUE(IsValidUtf8(""));
-  EXPECT_TRUE(IsValidUtf8("a\0b"s));
-  EXPECT_TRUE(IsValidUtf8("\x7F"));
-  EXPECT_TRUE(IsValidUtf8("\xC2\x80"));
-  EXPECT_TRUE(IsValidUtf8("\xDF\xBF"));
-  EXPECT_TRUE(IsValidUtf8("\xE0\xA0\x80"));
-  EXPECT_TRUE(IsValidUtf8("\xED\x9F\xBF"));
-  EXPECT_TRUE(IsValidUtf8("\xEE\x80\x80"));
-  EXPECT_TRUE(IsValidUtf8("\xEF\xBF\xBF"));
-  EXPECT_TRUE(IsValidUtf8("\xF0\x90\x80\x80"));
-  EXPECT_TRUE(IsValidUtf8("\xF4\x8F\xBF\xBF"));
+  for (const std::string& text :
+       {""s, "a\0b"s, "\x7F"s, "\xC2\x80"s, "\xDF\xBF"s, "\xE0\xA0\x80"s, "\xED\x9F\xBF"s,
+        "\xEE\x80\x80"s, "\xEF\xBF\xBF"s, "\xF0\x90\x80\x80"s, "\xF4\x8F\xBF\xBF"s}) {
+    EXPECT_TRUE(IsValidUtf8(text)) << EscapeKey(text);
+  }
 }
 
 TEST(IsValidUtf8, RefusesWhatRfc3629Refuses) {
-  EXPECT_FALSE(IsValidUtf8("\x80"));              // A continuation alone.
-  EXPECT_FALSE(IsValidUtf8("\xC0\x80"));          // Overlong NUL.
-  EXPECT_FALSE(IsValidUtf8("\xC1\xBF"));          // Overlong.
-  EXPECT_FALSE(IsValidUtf8("\xE0\x9F\xBF"));      // Overlong.
-  EXPECT_FALSE(IsValidUtf8("\xF0\x8F\xBF\xBF"));  // Overlong.
-  EXPECT_FALSE(IsValidUtf8("\xED\xA0\x80"));      // First surrogate.
-  EXPECT_FALSE(IsValidUtf8("\xED\xBF\xBF"));      // Last surrogate.
-  EXPECT_FALSE(IsValidUtf8("\xF4\x90\x80\x80"));  // Above U+10FFFF.
-  EXPECT_FALSE(IsValidUtf8("\xF5\x80\x80\x80"));
-  EXPECT_FALSE(IsValidUtf8("\xFE"));
-  EXPECT_FALSE(IsValidUtf8("a\xE2\x82"));  // Cut off.
-  EXPECT_FALSE(IsValidUtf8("\xE2\x28\xA1"));
+  for (const char* text : {"\x80",                                          // A continuation.
+                           "\xC0\x80", "\xC1\xBF",                          // Overlong.
+                           "\xE0\x9F\xBF", "\xF0\x8F\xBF\xBF",              // Overlong.
+                           "\xED\xA0\x80", "\xED\xBF\xBF",                  // Surrogates.
+                           "\xF4\x90\x80\x80", "\xF5\x80\x80\x80", "\xFE",  // Above U+10FFFF.
+                           "a\xE2\x82", "\xE2\x28\xA1"}) {                  // Cut off.
+    EXPECT_FALSE(IsValidUtf8(text)) << EscapeKey(text);
+  }
 }
 
 TEST(Base64, ThereAndBack) {
