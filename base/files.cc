@@ -13,15 +13,31 @@
 
 namespace wq {
 
-Status ReadSmallFile(const std::string& path, size_t max_bytes, std::string* contents) {
-  const FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
-  if (!file.valid()) {
-    if (errno == ENOENT) return Status::NotFound(path + " does not exist");
-    return IOErrorOf("cannot open", path, errno);
+uint64_t FileBytes(const std::string& path) {
+  struct stat info = {};
+  return lstat(path.c_str(), &info) == 0 ? static_cast<uint64_t>(info.st_size) : 0;
+}
+
+Status OpenToRead(const std::string& path, FileDescriptor* file, uint64_t* bytes) {
+  *file = FileDescriptor(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  if (!file->valid()) {
+    return errno == ENOENT ? Status::NotFound(path + " does not exist")
+                           : IOErrorOf("cannot open", path, errno);
   }
+  if (bytes == nullptr) return Status::Ok();
+  struct stat info = {};
+  if (fstat(file->get(), &info) != 0) return IOErrorOf("cannot look at", path, errno);
+  *bytes = static_cast<uint64_t>(info.st_size);
+  return Status::Ok();
+}
+
+Status ReadSmallFile(const std::string& path, size_t max_bytes, std::string* contents) {
+  FileDescriptor file(-1);
+  Status status = OpenToRead(path, &file);
+  if (!status.ok()) return status;
   contents->resize(max_bytes);
   size_t size = 0;
-  Status status = ReadAt(file.get(), path, 0, max_bytes, contents->data(), &size);
+  status = ReadAt(file.get(), path, 0, max_bytes, contents->data(), &size);
   contents->resize(size);
   return status;
 }

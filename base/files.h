@@ -40,6 +40,13 @@ class FileDescriptor {
 // "IOError: <what> <path>: <text of errno>".
 Status IOErrorOf(std::string_view what, const std::string& path, int error_number);
 
+// The length of the file at `path`, which is not followed if it is a symlink; 0: not known.
+uint64_t FileBytes(const std::string& path);
+
+// Opens a file to read it. NotFound if it does not exist. A symlink as the last component is not
+// followed, and a FIFO is not waited for. `bytes`, unless null, gets its length.
+Status OpenToRead(const std::string& path, wq::FileDescriptor* file, uint64_t* bytes = nullptr);
+
 // Reads at most the first `max_bytes` bytes. NotFound if the file does not exist. A symlink as the
 // last component is not followed: IOError.
 Status ReadSmallFile(const std::string& path, size_t max_bytes, std::string* contents);

@@ -63,17 +63,13 @@ class HistoryLog {
   std::string buffer_;       // Of Append.
 };
 
-// What the segments say as a whole.
-struct HistoryExtent {
-  int64_t since_us = 0;  // The begin of the oldest segment; 0: there is none.
-};
-
 // Calls `visit` with each intact block of the queue, the newest first, until it returns false.
 // `load` reads the block's events; false: they are damaged. Later blocks' `lost` are still passed
-// to `visit` if it asks for no events. NotFound: there is no directory of history.
+// to `visit` if it asks for no events. *since_us: the begin of the oldest segment; 0: there is
+// none. NotFound: there is no directory of history.
 using HistoryLoader = std::function<bool(std::string* events)>;
 using HistoryVisitor = std::function<bool(const HistoryBlock& block, const HistoryLoader& load)>;
 Status ReadHistoryLog(const std::string& store_dir, std::string_view queue,
-                      const HistoryVisitor& visit, HistoryExtent* extent);
+                      const HistoryVisitor& visit, int64_t* since_us);
 
 }  // namespace wq::storage

@@ -173,14 +173,12 @@ Status ReadHistory(const std::string& dir, std::string_view queue, std::string_v
                    size_t limit, KeyHistory* history) {
   *history = {};
   Collector collector(key, limit == 0 ? kDefaultEvents : std::min(limit, kMaxHistoryEvents));
-  storage::HistoryExtent extent;
   Status status = storage::ReadHistoryLog(
       dir, queue,
       [&](const storage::HistoryBlock& block, const storage::HistoryLoader& load) {
         return collector.Take(block, load);
       },
-      &extent);
-  history->since_us = extent.since_us;
+      &history->since_us);
   collector.Finish(history);
   return status;
 }

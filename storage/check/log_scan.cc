@@ -1,11 +1,8 @@
 #include "storage/check/log_scan.h"
 
-#include <fcntl.h>
-
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <cerrno>
 #include <vector>
 
 #include "base/crc32c.h"
@@ -257,11 +254,8 @@ Status LogScanner::Payload(const Header& header, std::string_view payload, size_
 // Calls `visit` with each block of a file.
 Status ForEachBlock(const std::string& path,
                     const std::function<Status(std::string_view block)>& visit) {
-  const FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
-  if (!file.valid()) {
-    if (errno == ENOENT) return Status::NotFound(path + " does not exist");
-    return IOErrorOf("cannot open", path, errno);
-  }
+  FileDescriptor file(-1);
+  if (Status s = OpenToRead(path, &file); !s.ok()) return s;
   std::vector<char> chunk(kChunkBytes);
   size_t size = kChunkBytes;
   for (uint64_t offset = 0; size == kChunkBytes; offset += size) {

@@ -1,6 +1,5 @@
 #include "storage/etcd/client.h"
 
-#include <grpc/support/time.h>
 #include <grpcpp/completion_queue.h>
 #include <grpcpp/support/status.h>
 
@@ -113,12 +112,6 @@ milliseconds Left(Deadline deadline) {
   return std::chrono::duration_cast<milliseconds>(deadline - steady_clock::now());
 }
 
-gpr_timespec ForGrpc(Deadline deadline) {
-  const auto left = std::chrono::ceil<milliseconds>(deadline - steady_clock::now());
-  return gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC),
-                      gpr_time_from_millis(left.count(), GPR_TIMESPAN));
-}
-
 // Waits until the endpoint is connected, or has been unreachable for a while. gRPC gets on with a
 // connection only while a thread waits for something: so sleeping would not help.
 void WaitUntilConnected(const Endpoint& endpoint, Deadline deadline) {
@@ -144,8 +137,10 @@ std::string Joined(const std::vector<std::string>& failures) {
 
 }  // namespace
 
-void SetDeadline(Deadline deadline, grpc::ClientContext* context) {
-  context->set_deadline(ForGrpc(deadline));
+gpr_timespec ForGrpc(Deadline deadline) {
+  const auto left = std::chrono::ceil<milliseconds>(deadline - steady_clock::now());
+  return gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC),
+                      gpr_time_from_millis(left.count(), GPR_TIMESPAN));
 }
 
 Status Client::Call(Deadline deadline, const Attempt& attempt) {
@@ -188,7 +183,7 @@ grpc::Status Client::Try(const Endpoint& endpoint, Deadline deadline, const Atte
       return s;
     }
     grpc::ClientContext context;
-    SetDeadline(deadline, &context);
+    context.set_deadline(ForGrpc(deadline));
     // A member without a leader says so at once, and another may have one.
     context.AddMetadata("hasleader", "true");
     if (!token.empty()) {
@@ -214,7 +209,7 @@ grpc::Status Client::Token(const Endpoint& endpoint, Deadline deadline, std::str
     return {};
   }
   grpc::ClientContext context;
-  SetDeadline(deadline, &context);
+  context.set_deadline(ForGrpc(deadline));
   pb::AuthenticateRequest request;
   request.set_name(options_.user);
   request.set_password(options_.password);
@@ -309,7 +304,7 @@ std::vector<LogMember> Client::Members() {
   std::deque<Question> questions(endpoints_.size());
   for (size_t i = 0; i < endpoints_.size(); ++i) {
     Question& q = questions[i];
-    SetDeadline(std::min(NewDeadline(), steady_clock::now() + kMembersPause), &q.context);
+    q.context.set_deadline(ForGrpc(std::min(NewDeadline(), steady_clock::now() + kMembersPause)));
     q.context.set_wait_for_ready(true);
     q.reader = endpoints_[i].maintenance->AsyncStatus(&q.context, {}, &queue);
     q.reader->Finish(&q.answer, &q.status, &q);
@@ -328,7 +323,7 @@ std::vector<LogMember> Client::Members() {
     if (!q.status.ok()) {
       // Without waiting the request fails at once, and says why.
       grpc::ClientContext context;
-      SetDeadline(steady_clock::now() + kPause, &context);
+      context.set_deadline(ForGrpc(steady_clock::now() + kPause));
       pb::StatusResponse answer;
       const grpc::Status why = endpoints_[i].maintenance->Status(&context, {}, &answer);
       if (why.error_code() == grpc::StatusCode::UNAVAILABLE) {

@@ -17,6 +17,7 @@
 // followers. A crash: does not concern it.
 #pragma once
 
+#include <grpc/support/time.h>
 #include <grpcpp/channel.h>
 #include <grpcpp/client_context.h>
 #include <grpcpp/support/status.h>
@@ -42,8 +43,8 @@ namespace pb = ::etcdserverpb;
 
 using Deadline = std::chrono::steady_clock::time_point;
 
-// Sets the deadline of a call, on the monotonic clock.
-void SetDeadline(Deadline deadline, grpc::ClientContext* context);
+// On gRPC's monotonic clock.
+gpr_timespec ForGrpc(Deadline deadline);
 
 struct Endpoint {
   std::string address;

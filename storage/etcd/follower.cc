@@ -114,11 +114,7 @@ bool Follower::WaitForAttempt(Deadline deadline) {
 
 bool Follower::Wait(Deadline deadline, Tag* tag, bool* ok) {
   void* event = nullptr;
-  const auto left =
-      std::max(std::chrono::ceil<milliseconds>(deadline - steady_clock::now()), milliseconds(0));
-  const gpr_timespec until =
-      gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC), gpr_time_from_millis(left.count(), GPR_TIMESPAN));
-  if (queue_.AsyncNext(&event, ok, until) != grpc::CompletionQueue::GOT_EVENT) {
+  if (queue_.AsyncNext(&event, ok, ForGrpc(deadline)) != grpc::CompletionQueue::GOT_EVENT) {
     return false;
   }
   *tag = *static_cast<Tag*>(event);

@@ -2,7 +2,6 @@
 
 #include <absl/strings/str_cat.h>
 #include <fcntl.h>
-#include <sys/stat.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -17,11 +16,6 @@ namespace wq::storage {
 namespace {
 
 constexpr uint64_t kSegments = 8;
-
-uint64_t SizeOf(const std::string& path) {
-  struct stat info = {};
-  return lstat(path.c_str(), &info) == 0 ? static_cast<uint64_t>(info.st_size) : 0;
-}
 
 // The latest time if it cannot be read.
 int64_t BegunAtUs(const std::string& path) {
@@ -40,7 +34,7 @@ Status RemoveOldest(const std::string& dir, const std::vector<NumberedFile>& seg
   auto keep = segments.rbegin();
   for (bool ended = false; keep != segments.rend() && !ended; ++keep) {
     const std::string path = dir + "/" + keep->name;
-    const uint64_t size = SizeOf(path);
+    const uint64_t size = FileBytes(path);
     if (size > bytes - total) break;
     total += size;
     ended = BegunAtUs(path) <= begin_us;

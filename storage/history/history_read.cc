@@ -1,8 +1,6 @@
-#include <fcntl.h>
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <utility>
 #include <vector>
 
@@ -11,20 +9,6 @@
 
 namespace wq::storage {
 namespace {
-
-// NotFound: an owner has removed the segment.
-Status ReadSegment(const std::string& path, std::string* bytes) {
-  const FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
-  struct stat info = {};
-  if (!file.valid() || fstat(file.get(), &info) != 0) {
-    return errno == ENOENT ? Status::NotFound(path) : IOErrorOf("cannot read", path, errno);
-  }
-  bytes->resize(static_cast<size_t>(info.st_size));
-  size_t got = 0;
-  Status status = ReadAt(file.get(), path, 0, bytes->size(), bytes->data(), &got);
-  bytes->resize(got);
-  return status;
-}
 
 std::vector<DecodedBlock> BlocksOf(std::string_view segment, std::string_view queue) {
   std::vector<DecodedBlock> blocks;
@@ -39,8 +23,8 @@ std::vector<DecodedBlock> BlocksOf(std::string_view segment, std::string_view qu
 }  // namespace
 
 Status ReadHistoryLog(const std::string& store_dir, std::string_view queue,
-                      const HistoryVisitor& visit, HistoryExtent* extent) {
-  *extent = {};
+                      const HistoryVisitor& visit, int64_t* since_us) {
+  *since_us = 0;
   const std::string dir = store_dir + "/" + kHistoryDirectory;
   struct stat info = {};
   if (lstat(dir.c_str(), &info) != 0 || !S_ISDIR(info.st_mode)) {
@@ -52,13 +36,17 @@ Status ReadHistoryLog(const std::string& store_dir, std::string_view queue,
   bool wanted = true;
   for (const NumberedFile& segment : segments) {
     std::string bytes;
-    if (Status s = ReadSegment(dir + "/" + segment.name, &bytes); !s.ok()) {
-      if (s.code() == StatusCode::kNotFound) continue;
-      return s;
-    }
-    int64_t begun_at_us = 0;
-    if (!DecodeSegmentHeader(bytes, &begun_at_us)) continue;
-    extent->since_us = begun_at_us;
+    const std::string path = dir + "/" + segment.name;
+    FileDescriptor file(-1);
+    uint64_t size = 0;
+    Status s = OpenToRead(path, &file, &size);
+    if (s.code() == StatusCode::kNotFound) continue;  // An owner has removed it.
+    bytes.resize(size);
+    size_t got = 0;
+    if (s.ok()) s = ReadAt(file.get(), path, 0, size, bytes.data(), &got);
+    if (!s.ok()) return s;
+    bytes.resize(got);
+    if (!DecodeSegmentHeader(bytes, since_us)) continue;
     const std::vector<DecodedBlock> blocks = BlocksOf(bytes, queue);
     for (auto block = blocks.rbegin(); wanted && block != blocks.rend(); ++block) {
       wanted =

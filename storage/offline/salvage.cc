@@ -44,15 +44,13 @@ std::optional<Family> FamilyOf(std::string_view name) {
 
 // Not std::filesystem::copy_file: it reports "Input/output error" for a full disk.
 Status CopyFile(const std::string& from, const std::string& to) {
-  const FileDescriptor source(open(from.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
-  struct stat info = {};
-  if (!source.valid() || fstat(source.get(), &info) != 0) {
-    return IOErrorOf("cannot open", from, errno);
-  }
+  FileDescriptor source(-1);
+  uint64_t bytes = 0;
+  if (Status s = OpenToRead(from, &source, &bytes); !s.ok()) return s;
   const FileDescriptor target(
       CurrentFileCalls().Open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW));
   if (!target.valid()) return IOErrorOf("cannot create", to, errno);
-  return CopyBytes(source.get(), from, static_cast<uint64_t>(info.st_size), target.get(), to);
+  return CopyBytes(source.get(), from, bytes, target.get(), to);
 }
 
 // The types of RocksDB's KeyVersion, which no public header names.
@@ -117,9 +115,7 @@ class Salvaging {
                ? Status::IOError("the repair of " + dir_ + " was cancelled")
                : Status::Ok();
   }
-  // 0 if it is not known.
-  uint64_t BytesOf(const std::string& file) const;
-  uint64_t BytesOf(const std::set<std::string>& tables, const std::vector<WalFile>& wals) const;
+  uint64_t BytesOf(const std::string& file) const { return FileBytes(dir_ + "/" + file); }
   Status CheckNeeded(bool* needed_are_known);
   Status FindTables(std::set<std::string>* tables);
   Status TakeTable(const std::string& name);
@@ -170,7 +166,10 @@ Status Salvaging::Run() {
   const uint64_t first_log = needed_are_known_ ? manifest_.FirstLog() : 0;
   if (status.ok()) status = ListWals(dir_, first_log, &wals);
   if (!status.ok()) return status;
-  StepProgress step(progress_, {.step = "reading files", .total = BytesOf(tables, wals)});
+  uint64_t bytes = 0;
+  for (const std::string& table : tables) bytes += BytesOf(table);
+  for (const WalFile& wal : wals) bytes += BytesOf(wal.name);
+  StepProgress step(progress_, {.step = "reading files", .total = bytes});
   for (const std::string& table : tables) {
     if (status.ok()) status = CheckCancelled();
     if (status.ok()) status = TakeTable(table);
@@ -184,20 +183,6 @@ Status Salvaging::Run() {
   }
   records_->values.merge(doubtful_);  // Keeps the values that it has.
   return status;
-}
-
-uint64_t Salvaging::BytesOf(const std::string& file) const {
-  std::error_code error;
-  const uintmax_t bytes = std::filesystem::file_size(dir_ + "/" + file, error);
-  return error ? 0 : bytes;
-}
-
-uint64_t Salvaging::BytesOf(const std::set<std::string>& tables,
-                            const std::vector<WalFile>& wals) const {
-  uint64_t bytes = 0;
-  for (const std::string& table : tables) bytes += BytesOf(table);
-  for (const WalFile& wal : wals) bytes += BytesOf(wal.name);
-  return bytes;
 }
 
 // Whether the manifest can be believed: the files that it names are the ones in the directory. If

@@ -249,10 +249,8 @@ Status StoreCopy::HoldSmallFiles(const Manifest& manifest) {
 Status StoreCopy::Hold(const std::string& name, HeldFile* file) const {
   const std::string path = dir_ + "/" + name;
   file->name = name;
-  file->fd = FileDescriptor(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
-  if (file->fd.valid()) return TakeLength(dir_, file);
-  if (errno == ENOENT) return Status::NotFound(path + " is missing");
-  return IOErrorOf("cannot open", path, errno);
+  Status status = OpenToRead(path, &file->fd);
+  return status.ok() ? TakeLength(dir_, file) : status;
 }
 
 uint64_t StoreCopy::HeldBytes() const {
@@ -296,10 +294,10 @@ Status StoreCopy::CopyHeld(const HeldFile& file, const std::string& to, StepProg
 bool StoreCopy::LinkEarlier(const HeldFile& file) {
   if (options_.earlier.empty()) return false;
   const std::string path = options_.earlier + "/" + file.name;
-  const FileDescriptor earlier(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  FileDescriptor earlier(-1);
   struct stat info = {};
-  if (!earlier.valid() || fstat(earlier.get(), &info) != 0 || !S_ISREG(info.st_mode) ||
-      static_cast<uint64_t>(info.st_size) != file.bytes) {
+  if (!OpenToRead(path, &earlier).ok() || fstat(earlier.get(), &info) != 0 ||
+      !S_ISREG(info.st_mode) || static_cast<uint64_t>(info.st_size) != file.bytes) {
     return false;
   }
   std::string chunk;

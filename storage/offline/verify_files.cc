@@ -1,8 +1,6 @@
 #include "storage/verify_files.h"
 
-#include <filesystem>
 #include <string>
-#include <system_error>
 #include <vector>
 
 #include "base/files.h"
@@ -40,7 +38,7 @@ class FilesCheck {
   }
   void CheckNames();
   uint64_t BytesToCheck(const Manifest& manifest) const;
-  uint64_t BytesOf(const WalFile& wal) const;
+  uint64_t BytesOf(const WalFile& wal) const { return FileBytes(dir_ + "/" + wal.name); }
   void CheckEachTable(const Manifest& manifest, StepProgress* step);
   void CheckEachLog(const Manifest& manifest, StepProgress* step);
   void CheckProcessLog(const Manifest& manifest, const Format& format);
@@ -109,12 +107,6 @@ uint64_t FilesCheck::BytesToCheck(const Manifest& manifest) const {
   if (!ListWals(dir_, manifest.FirstLog(), &wals).ok()) return total;  // CheckEachLog reports it.
   for (const WalFile& wal : wals) total += BytesOf(wal);
   return total;
-}
-
-uint64_t FilesCheck::BytesOf(const WalFile& wal) const {
-  std::error_code error;
-  const uintmax_t bytes = std::filesystem::file_size(dir_ + "/" + wal.name, error);
-  return error ? 0 : bytes;
 }
 
 void FilesCheck::CheckEachTable(const Manifest& manifest, StepProgress* step) {

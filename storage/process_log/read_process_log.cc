@@ -48,16 +48,14 @@ Status ProcessLogContents::ReadPages(int fd, uint64_t number) {
 }
 
 Status ProcessLogContents::Read(uint64_t number, bool with_records) {
-  const FileDescriptor file(open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
-  if (!file.valid()) {
-    return errno == ENOENT ? Status::NotFound(path_ + " is missing")
-                           : IOErrorOf("cannot open", path_, errno);
-  }
+  FileDescriptor file(-1);
+  Status status = OpenToRead(path_, &file);
+  if (!status.ok()) return status;
   struct stat info = {};
   if (fstat(file.get(), &info) == 0 && !S_ISREG(info.st_mode)) {
     return Status::Corruption(path_ + " is not a file");
   }
-  Status status = ReadPages(file.get(), number);
+  status = ReadPages(file.get(), number);
   if (!status.ok() || !with_records) return status;
   // After the end: every record before that end was complete when it was read.
   return ReadLogBytes(file.get(), path_, kLogDataOffset, header_.capacity, &ring_);
