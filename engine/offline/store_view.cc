@@ -106,8 +106,9 @@ class EntryWalk {
   Status Run(EntryStates states);
 
  private:
-  Status VisitPending();
-  Status VisitDelayed();
+  // Visits what `scan` scans: pending or delayed records.
+  template <typename Scan>
+  Status VisitJoined(const Scan& scan);
   Status VisitFailingOnly();
   Status VisitQuarantined();
   Status VisitChunk(std::unordered_set<std::string> chunk);
@@ -123,6 +124,16 @@ class EntryWalk {
   std::string value_;
 };
 
+template <typename Scan>
+Status EntryWalk::VisitJoined(const Scan& scan) {
+  entry_ = {};
+  Status s = scan(reader_, queue_, [this](const auto& record) {
+    Fill(record, &entry_);
+    return JoinAndVisit(record.key);
+  });
+  return s.ok() ? join_status_ : s;
+}
+
 Status EntryWalk::Run(EntryStates states) {
   bool any_failures = false;
   if (Status s = storage::ScanFailures(reader_, queue_,
@@ -136,8 +147,8 @@ Status EntryWalk::Run(EntryStates states) {
   join_failures_ = any_failures;
   const auto wanted = [&](EntryState state) { return !stopped_ && states.Has(state); };
   Status s;
-  if (wanted(EntryState::kPending)) s = VisitPending();
-  if (s.ok() && wanted(EntryState::kDelayed)) s = VisitDelayed();
+  if (wanted(EntryState::kPending)) s = VisitJoined(storage::ScanPending);
+  if (s.ok() && wanted(EntryState::kDelayed)) s = VisitJoined(storage::ScanDelayed);
   if (s.ok() && any_failures && wanted(EntryState::kFailing)) s = VisitFailingOnly();
   if (s.ok() && wanted(EntryState::kQuarantined)) s = VisitQuarantined();
   return s;
@@ -151,24 +162,6 @@ Status EntryWalk::VisitQuarantined() {
     stopped_ = !visit_(entry_);
     return !stopped_;
   });
-}
-
-Status EntryWalk::VisitPending() {
-  entry_ = {};
-  Status s = storage::ScanPending(reader_, queue_, [this](const PendingRecord& record) {
-    Fill(record, &entry_);
-    return JoinAndVisit(record.key);
-  });
-  return s.ok() ? join_status_ : s;
-}
-
-Status EntryWalk::VisitDelayed() {
-  entry_ = {};
-  Status s = storage::ScanDelayed(reader_, queue_, [this](const DelayedRecord& record) {
-    Fill(record, &entry_);
-    return JoinAndVisit(record.key);
-  });
-  return s.ok() ? join_status_ : s;
 }
 
 // Fills in `key` and its failures, and visits entry_. False ends the scan.
