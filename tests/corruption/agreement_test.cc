@@ -68,28 +68,22 @@ class AgreementTest : public ::testing::Test {
     const bool accepted = read.ok() && verified.ok();
     RepairReport report;
     const Status repaired = Repair(store_, into_, &report);
-    std::string found = read.message();
-    for (const Finding& finding : verified.findings) found += finding.where + finding.what + "\n";
     if (!repaired.ok()) {
       EXPECT_FALSE(accepted) << repaired.ToString();
       ++refused_;
       return;
     }
-    VerifyReport of_new;
-    EXPECT_OK(Verify(into_, {}, &of_new));
-    EXPECT_TRUE(of_new.ok()) << of_new.findings[0].where << ": " << of_new.findings[0].what;
+    EXPECT_EQ(FoundIn(into_), "");
     EXPECT_TRUE(ReadStore(store_) == damaged.files) << "it changed the old store";
     if (damaged.is_mix) return;
     const AllRows saved = RowsIn(into_);
-    std::string losses;
-    for (const Loss& loss : report.losses) losses += loss.where + ": " + loss.what + "\n";
     if (accepted) {
       EXPECT_TRUE(saved == RowsIn(store_)) << "it is not saved as it would be opened";
-      EXPECT_EQ(losses, "");
+      EXPECT_EQ(LinesOf(report.losses), "");
     } else {
       EXPECT_TRUE(!report.losses.empty() || saved == RowsOf(*damaged.sound))
           << "repair lost something without a word; verify says\n"
-          << found;
+          << read.message() << LinesOf(verified.findings);
     }
     ++(accepted ? accepted_ : refused_);
   }
@@ -102,20 +96,13 @@ class AgreementTest : public ::testing::Test {
   uint64_t refused_ = 0;
 };
 
-std::string LogIn(const Files& files) {
-  for (const auto& [name, contents] : files) {
-    if (name.ends_with(".ring")) return name;
-  }
-  return "";
-}
-
 // The log is intact, and ends before the position that the database has.
 TEST_F(AgreementTest, AnOlderProcessLogOfTheSameOwnerIsReported) {
   const std::vector<TemplateStore> ages = MakeAgingLoggedStore();
   for (size_t now = 1; now < ages.size(); ++now) {
-    const std::string log = LogIn(ages[now].files);
+    const std::string log = ProcessLogOf(ages[now].files);
     for (size_t then = 0; then < now; ++then) {
-      if (LogIn(ages[then].files) != log || (now + then) % 3 != 0) continue;
+      if (ProcessLogOf(ages[then].files) != log || (now + then) % 3 != 0) continue;
       Files files = ages[now].files;
       files[log] = ages[then].files.at(log);
       Check({log + " of " + ages[then].name + " in " + ages[now].name, &ages[now], files});
@@ -138,23 +125,19 @@ TEST_F(AgreementTest, AWriteAheadLogOfAnotherStoreIsReported) {
 
 // What an ownership of a replica left in its process log, and an opening has put aside.
 TEST_F(AgreementTest, WhatAReplicaHasAheadOfItsLogIsSaved) {
-  std::unique_ptr<Storage> storage;
-  ASSERT_OK(OpenNew(store_, &storage));
-  MutationBatch batch;
-  MutationBatch ahead;
-  PutQueue({"pods", 1, 1}, &batch);
-  PutQueueState(1, {.sequence_high_water = 9}, &batch);
-  PutPending(1, {.key = "done-since", .sequence = 1}, &batch);
-  PutReplication({.epoch = 3, .sequence = 5, .seeded = true}, &batch);
-  ErasePending(1, kFastLane, 1, "done-since", &ahead);
-  PutPending(1, {.key = "added-since", .sequence = 2}, &ahead);
-  PutAhead({.epoch = 3, .sequence = 5, .mutations = std::string(ahead.mutations())}, &batch);
-  ASSERT_OK(storage->Write(batch, false));
-  ASSERT_OK(storage->Close());
-  storage.reset();
+  MakeStore(store_, [](MutationBatch* batch) {
+    MutationBatch ahead;
+    PutQueue({"pods", 1, 1}, batch);
+    PutQueueState(1, {.sequence_high_water = 9}, batch);
+    PutPending(1, {.key = "done-since", .sequence = 1}, batch);
+    PutReplication({.epoch = 3, .sequence = 5, .seeded = true}, batch);
+    ErasePending(1, kFastLane, 1, "done-since", &ahead);
+    PutPending(1, {.key = "added-since", .sequence = 2}, &ahead);
+    PutAhead({.epoch = 3, .sequence = 5, .mutations = std::string(ahead.mutations())}, batch);
+  });
   RepairReport report;
   ASSERT_OK(Repair(store_, into_, &report));
-  EXPECT_TRUE(report.losses.empty()) << report.losses[0].where << ": " << report.losses[0].what;
+  EXPECT_EQ(LinesOf(report.losses), "");
   std::unique_ptr<Reader> reader;
   ASSERT_OK(OpenReader(into_, &reader));
   std::string keys;

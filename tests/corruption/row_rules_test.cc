@@ -276,17 +276,13 @@ class RowRulesTest : public ::testing::Test {
  protected:
   // Opening, verify, repair and import of a store for each case.
   void Check(const std::vector<Case>& cases);
-  void MakeStore(const std::vector<Change>& rows) {
-    std::filesystem::remove_all(store_);
+  void Make(const std::vector<Change>& rows) {
     std::filesystem::remove_all(into_);
-    std::unique_ptr<Storage> storage;
-    ASSERT_OK(OpenNew(store_, &storage));
-    MutationBatch batch;
-    PutQueue({"pods", 1, 1}, &batch);
-    PutQueueState(1, {.sequence_high_water = 100}, &batch);
-    for (const Change& put : rows) put(&batch);
-    ASSERT_OK(storage->Write(batch, false));
-    ASSERT_OK(storage->Close());
+    MakeStore(store_, [&rows](MutationBatch* batch) {
+      PutQueue({"pods", 1, 1}, batch);
+      PutQueueState(1, {.sequence_high_water = 100}, batch);
+      for (const Change& put : rows) put(batch);
+    });
   }
   static Status Opened(const std::string& dir) {
     std::unique_ptr<Store> store;
@@ -294,21 +290,10 @@ class RowRulesTest : public ::testing::Test {
     Status status = Store::Open({}, dir, &store);
     return status.ok() ? store->OpenQueue("pods", {}, &queue) : status;
   }
-  static std::string Found(const std::string& dir) {
-    VerifyReport report;
-    EXPECT_OK(Verify(dir, {}, &report));
-    std::string text;
-    for (const Finding& finding : report.findings) {
-      text += finding.where + ": " + finding.what + "\n";
-    }
-    return text;
-  }
   std::string Repaired() {
     RepairReport report;
     EXPECT_OK(Repair(store_, into_, &report));
-    std::string text;
-    for (const Loss& loss : report.losses) text += loss.where + ": " + loss.what + "\n";
-    return text;
+    return LinesOf(report.losses);
   }
   Status Imported(const Case& one) {
     std::unique_ptr<Importer> importer;
@@ -325,11 +310,11 @@ void RowRulesTest::Check(const std::vector<Case>& cases) {
   for (const Case& one : cases) {
     SCOPED_TRACE(one.name);
     const std::string rule(TextOf(one.rule));
-    MakeStore(one.rows);
-    EXPECT_THAT(Found(store_), HasSubstr(rule));
+    Make(one.rows);
+    EXPECT_THAT(FoundIn(store_), HasSubstr(rule));
 
     EXPECT_THAT(Repaired(), HasSubstr(rule));
-    EXPECT_EQ(Found(into_), "");
+    EXPECT_EQ(FoundIn(into_), "");
     std::unique_ptr<StoreView> view;
     ASSERT_OK(StoreView::Open(into_, &view));
     for (const std::string& key : one.kept) {
@@ -337,7 +322,7 @@ void RowRulesTest::Check(const std::vector<Case>& cases) {
       EXPECT_OK(view->Find("pods", key, &entries));
     }
     EXPECT_OK(Opened(into_));
-    EXPECT_EQ(Found(into_), "") << "after an opening";
+    EXPECT_EQ(FoundIn(into_), "") << "after an opening";
 
     // Last: an opening changes the store.
     const Status opened = Opened(store_);
@@ -348,7 +333,7 @@ void RowRulesTest::Check(const std::vector<Case>& cases) {
       EXPECT_OK(opened);
     }
     if (one.opening == Opening::kSettles) {
-      EXPECT_EQ(Found(store_), "");
+      EXPECT_EQ(FoundIn(store_), "");
     }
 
     if (one.import != nullptr) {
@@ -377,7 +362,7 @@ TEST_F(RowRulesTest, EveryRuleHasACaseAndATextOfItsOwn) {
 }
 
 TEST_F(RowRulesTest, ARepairLeavesOutRowsOfAnEarlierVersion) {
-  MakeStore({[](MutationBatch* batch) {
+  Make({[](MutationBatch* batch) {
     batch->Put(Family::kDefault, std::string("limits/\0\0\0\1g", 12), "\xff");
   }});
   EXPECT_THAT(Repaired(), Not(HasSubstr("limits")));
@@ -393,7 +378,7 @@ TEST_F(RowRulesTest, ARepairThatLosesAnythingMakesAllObjectsCountAsChanged) {
                                            .keys = std::string_view("\0", 1),
                                            .tombstone = "t"})};
     if (loses) changes.push_back(Failing({.key = "a"}));
-    MakeStore(changes);
+    Make(changes);
     Repaired();
     std::unique_ptr<StoreView> view;
     ASSERT_OK(StoreView::Open(into_, &view));
@@ -410,11 +395,11 @@ TEST_F(RowRulesTest, ARepairThatLosesAnythingMakesAllObjectsCountAsChanged) {
 
 // The name of a queue with this id would make a store that cannot be opened.
 TEST_F(RowRulesTest, ARepairMakesNoQueueOfRowsWithTheIdZero) {
-  MakeStore({State({.sequence_high_water = 9}, 0), Pending({.key = "a", .sequence = 5}, 0),
-             Delayed({.key = "b", .ready_at_us = 5, .delay_us = 1}, 0),
-             Pending({.key = "kept", .sequence = 5})});
+  Make({State({.sequence_high_water = 9}, 0), Pending({.key = "a", .sequence = 5}, 0),
+        Delayed({.key = "b", .ready_at_us = 5, .delay_us = 1}, 0),
+        Pending({.key = "kept", .sequence = 5})});
   EXPECT_EQ(Repaired(), "queue id 0: 3 rows of no queue\n");
-  EXPECT_EQ(Found(into_), "");
+  EXPECT_EQ(FoundIn(into_), "");
   EXPECT_OK(Opened(into_));
   std::unique_ptr<StoreView> view;
   ASSERT_OK(StoreView::Open(into_, &view));
@@ -425,7 +410,7 @@ TEST_F(RowRulesTest, ARepairMakesNoQueueOfRowsWithTheIdZero) {
 
 // Replacing one of the two queues would remove the rows of both.
 TEST_F(RowRulesTest, AnImportIntoAStoreWithTwoQueuesOfOneIdIsRefused) {
-  MakeStore({Named({"pods~loading", 1, 1}), Pending({.key = "a", .sequence = 5})});
+  Make({Named({"pods~loading", 1, 1}), Pending({.key = "a", .sequence = 5})});
   std::unique_ptr<Importer> importer;
   EXPECT_STATUS(kCorruption, "'pods~loading' has the id of queue pods",
                 Importer::Open({}, store_, &importer));
@@ -439,7 +424,7 @@ TEST_F(RowRulesTest, AnImportIntoAStoreWithTwoQueuesOfOneIdIsRefused) {
 
 // Rows that have lost their queue do not become rows of an imported queue.
 TEST_F(RowRulesTest, AnImportUsesNoIdThatRowsHave) {
-  MakeStore({Delayed({.key = "a", .ready_at_us = 5, .delay_us = 1}, 2)});
+  Make({Delayed({.key = "a", .ready_at_us = 5, .delay_us = 1}, 2)});
   std::unique_ptr<Importer> importer;
   ASSERT_OK(Importer::Open({}, store_, &importer));
   ASSERT_OK(importer->Add("imported", EntryOf("b", EntryState::kPending)));
@@ -457,10 +442,10 @@ TEST_F(RowRulesTest, AnImportUsesNoIdThatRowsHave) {
 
 // A worker may hold a key when it is quarantined. An opening removes the pending row.
 TEST_F(RowRulesTest, AQuarantinedKeyMayBePending) {
-  MakeStore({Pending({.key = "a", .sequence = 5}), Quarantined({.failures = {.key = "a"}})});
-  EXPECT_EQ(Found(store_), "");
+  Make({Pending({.key = "a", .sequence = 5}), Quarantined({.failures = {.key = "a"}})});
+  EXPECT_EQ(FoundIn(store_), "");
   EXPECT_EQ(Repaired(), "");
-  EXPECT_EQ(Found(into_), "");
+  EXPECT_EQ(FoundIn(into_), "");
   EXPECT_OK(Opened(into_));
   std::unique_ptr<StoreView> view;
   ASSERT_OK(StoreView::Open(into_, &view));
@@ -474,14 +459,14 @@ TEST_F(RowRulesTest, ANewQueueGetsNeitherRowsNorStateOfNoQueue) {
   for (const Case& one : CasesOfQueues()) {
     if (one.rule != RowRule::kRowsOfNoQueue && one.rule != RowRule::kStateOfNoQueue) continue;
     SCOPED_TRACE(one.name);
-    MakeStore(one.rows);
+    Make(one.rows);
     std::unique_ptr<Store> store;
     ASSERT_OK(Store::Open({}, store_, &store));
     Queue* queue = nullptr;
     ASSERT_OK(store->OpenQueue("new", {}, &queue));
     EXPECT_EQ(queue->Len(), 0U);
     ASSERT_OK(store->Close());
-    EXPECT_THAT(Found(store_), HasSubstr(std::string(TextOf(one.rule)))) << "still of no queue";
+    EXPECT_THAT(FoundIn(store_), HasSubstr(std::string(TextOf(one.rule)))) << "still of no queue";
   }
 }
 

@@ -14,6 +14,7 @@
 #include "storage/records.h"
 #include "tests/storage/support.h"
 #include "tests/support/memory_storage.h"
+#include "wq/verify.h"
 
 namespace wq::storage {
 namespace {
@@ -193,6 +194,29 @@ std::vector<TemplateStore> MakeAgingLoggedStore() {
     }
   }
   return ages;
+}
+
+std::string ProcessLogOf(const Files& files) {
+  for (const auto& [name, contents] : files) {
+    if (name.ends_with(".ring")) return name;
+  }
+  return "";
+}
+
+void MakeStore(const std::string& dir, const std::function<void(MutationBatch*)>& put) {
+  std::filesystem::remove_all(dir);
+  std::unique_ptr<Storage> storage;
+  ASSERT_OK(OpenNew(dir, &storage));
+  MutationBatch batch;
+  put(&batch);
+  ASSERT_OK(storage->Write(batch, false));
+  ASSERT_OK(storage->Close());
+}
+
+std::string FoundIn(const std::string& dir) {
+  VerifyReport report;
+  EXPECT_OK(Verify(dir, {}, &report));
+  return LinesOf(report.findings);
 }
 
 void WriteStore(const Files& files, const std::string& dir, const Files& dir_holds) {

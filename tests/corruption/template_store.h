@@ -7,6 +7,7 @@
 // Thread-compatible.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
@@ -52,7 +53,22 @@ std::vector<TemplateStore> AllTemplateStores();
 // files of each are those that a kill leaves.
 std::vector<TemplateStore> MakeAgingLoggedStore();
 
+// The name of a process log; "": there is none.
+std::string ProcessLogOf(const Files& files);
+
 using Scratch = support::ScratchDirectory;
+
+// Makes a store in `dir`, from which another one is removed, writes what `put` puts, and closes it.
+void MakeStore(const std::string& dir, const std::function<void(MutationBatch*)>& put);
+
+// The findings of Verify, or the losses of a repair: "where: what", a line each.
+std::string FoundIn(const std::string& dir);
+template <typename Findings>
+std::string LinesOf(const Findings& findings) {
+  std::string text;
+  for (const auto& finding : findings) text += finding.where + ": " + finding.what + "\n";
+  return text;
+}
 
 // Makes `dir` have exactly these files. Files that are equal in `dir_holds` are in `dir` already
 // and not written again.
