@@ -4,8 +4,6 @@
 #include <sys/stat.h>
 
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <memory>
 
 #include "storage/open.h"
@@ -232,17 +230,6 @@ void WriteStore(const Files& files, const std::string& dir, const Files& dir_hol
     if (there != dir_holds.end() && there->second == contents) continue;
     WriteFile(dir + "/" + name, contents);
   }
-}
-
-Files ReadStore(const std::string& dir) {
-  Files files;
-  for (const std::string& name : FilesIn(dir)) {
-    // Otherwise a compaction of the open store has removed it.
-    if (std::ifstream file(dir + "/" + name, std::ios::binary); file.is_open()) {
-      files[name] = {std::istreambuf_iterator<char>(file), {}};
-    }
-  }
-  return files;
 }
 
 Status StateOf(const Reader& reader, std::string* state) {

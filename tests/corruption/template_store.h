@@ -8,17 +8,17 @@
 #pragma once
 
 #include <functional>
-#include <map>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "storage/storage.h"
 #include "tests/support/environment.h"
+#include "tests/support/files.h"
 
 namespace wq::storage {
 
-using Files = std::map<std::string, std::string>;  // Contents by name.
+using support::Files;
 
 struct TemplateStore {
   std::string name;
@@ -73,7 +73,7 @@ std::string LinesOf(const Findings& findings) {
 // Makes `dir` have exactly these files. Files that are equal in `dir_holds` are in `dir` already
 // and not written again.
 void WriteStore(const Files& files, const std::string& dir, const Files& dir_holds = {});
-Files ReadStore(const std::string& dir);
+inline Files ReadStore(const std::string& dir) { return support::ReadFiles(dir); }
 
 // Every record of every family, but that of the process log. Not Ok: a record could not be read.
 Status StateOf(const Reader& reader, std::string* state);

@@ -13,9 +13,9 @@
 #include <cstdlib>
 #include <fstream>
 #include <iostream>
-#include <sstream>
 #include <utility>
 
+#include "tests/support/files.h"
 #include "tests/support/wait.h"
 
 namespace wq {
@@ -50,12 +50,6 @@ FileDescriptor BindFreePort(int* port) {
   }
   *port = ntohs(address.sin_port);
   return fd;
-}
-
-std::string Contents(const std::string& file) {
-  std::ostringstream text;
-  text << std::ifstream(file).rdbuf();
-  return text.str();
 }
 
 std::string NameOf(size_t member) { return "m" + std::to_string(member); }
@@ -208,7 +202,7 @@ void EtcdCluster::WaitUntilHealthy() {
         continue;
       }
       if (waitpid(members_[i].pid, nullptr, WNOHANG) != 0) {
-        Die("a member of etcd has ended: " + Contents(directory_ / (NameOf(i) + ".log")));
+        Die("a member of etcd has ended: " + support::ReadFile(directory_ / (NameOf(i) + ".log")));
       }
       ready = ready && states[i].reachable;
       led = led || states[i].leads;

@@ -14,18 +14,10 @@
 #include "tests/history/fixture.h"
 #include "tests/support/child.h"
 #include "tests/support/environment.h"
+#include "tests/support/files.h"
 
 namespace wq {
 namespace {
-
-std::string ReadAll(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
-void WriteAll(const std::string& path, const std::string& bytes) {
-  std::ofstream(path, std::ios::binary | std::ios::trunc) << bytes;
-}
 
 class HistoryDamageTest : public HistoryTest {
  protected:
@@ -59,9 +51,9 @@ TEST_F(HistoryDamageTest, ATornOrChangedSegmentShowsNothingWrong) {
   Fill();
   ASSERT_EQ(Segments().size(), 1U);
   const std::string path = Segments().front();
-  const std::string whole = ReadAll(path);
+  const std::string whole = support::ReadFile(path);
   for (size_t size = 0; size < whole.size(); ++size) {
-    WriteAll(path, whole.substr(0, size));
+    support::WriteFile(path, whole.substr(0, size));
     ExpectAPrefix();
   }
   for (int i = 0; i < 2000; ++i) {
@@ -69,10 +61,10 @@ TEST_F(HistoryDamageTest, ATornOrChangedSegmentShowsNothingWrong) {
     for (uint64_t flips = 1 + random() % 3; flips > 0; --flips) {
       damaged[random() % damaged.size()] ^= static_cast<char>(1U << (random() % 8));
     }
-    WriteAll(path, damaged);
+    support::WriteFile(path, damaged);
     ExpectAPrefix();
   }
-  WriteAll(path, whole.substr(0, whole.size() - 1));
+  support::WriteFile(path, whole.substr(0, whole.size() - 1));
   Open();  // Writes a segment of its own.
   ASSERT_TRUE(queue_->AddAfter("key-7", std::chrono::seconds(1)).ok());
   EXPECT_EQ(KindsOf(Of("key-7")), "1 4 5 1 4 5 3");

@@ -3,20 +3,9 @@
 #include <sys/stat.h>
 
 #include <filesystem>
-#include <fstream>
 #include <sstream>
 
 namespace wq::storage {
-
-std::string ReadFile(const std::string& path) {
-  std::ostringstream text;
-  text << std::ifstream(path, std::ios::binary).rdbuf();
-  return text.str();
-}
-
-void WriteFile(const std::string& path, std::string_view contents) {
-  std::ofstream(path, std::ios::binary | std::ios::trunc) << contents;
-}
 
 std::vector<std::string> FilesIn(const std::string& dir) { return FilesWithSuffix(dir, ""); }
 

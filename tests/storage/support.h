@@ -12,6 +12,7 @@
 #include "storage/open.h"
 #include "storage/storage.h"
 #include "tests/support/environment.h"
+#include "tests/support/files.h"
 #include "wq/status.h"
 
 namespace wq {
@@ -42,8 +43,8 @@ namespace storage {
 
 using TestDirectory = support::ScratchDirectory;
 
-std::string ReadFile(const std::string& path);
-void WriteFile(const std::string& path, std::string_view contents);
+using support::ReadFile;
+using support::WriteFile;
 std::vector<std::string> FilesIn(const std::string& dir);
 // The names in `dir` with this suffix, sorted.
 std::vector<std::string> FilesWithSuffix(const std::string& dir, std::string_view suffix);

@@ -4,12 +4,11 @@
 #include <array>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <optional>
-#include <sstream>
 #include <utility>
 
 #include "storage/process_log/format.h"
+#include "tests/support/files.h"
 
 namespace wq::support {
 namespace {
@@ -40,12 +39,6 @@ std::string WithAnotherBootId(std::string log) {
     log.replace(0, storage::kLogPageBytes, storage::EncodeLogHeader(header));
   }
   return log;
-}
-
-std::string Contents(const std::filesystem::path& path) {
-  std::ostringstream text;
-  text << std::ifstream(path, std::ios::binary).rdbuf();
-  return text.str();
 }
 
 std::string FolderOf(const std::string& path) { return path.substr(0, path.rfind('/')); }
@@ -211,9 +204,7 @@ void RecordingDisk::State::Make(const Change& change) {
 RecordingDisk::RecordingDisk(const std::string& dir) : dir_(dir) {
   existed_ = std::filesystem::exists(dir);
   if (existed_) {
-    for (const auto& entry : std::filesystem::directory_iterator(dir)) {
-      before_[entry.path().string()] = Contents(entry.path());
-    }
+    for (auto& [name, contents] : ReadFiles(dir)) before_[dir + "/" + name] = contents;
   }
 }
 
@@ -242,7 +233,7 @@ void RecordingDisk::After(const FileCall& call) {
   }
   RecordStores();
   if (call.kind == Kind::kMap) {
-    mappings_.push_back({call.path, call.bytes, Contents(call.path)});
+    mappings_.push_back({call.path, call.bytes, ReadFile(call.path)});
     return;
   }
   if (call.kind == Kind::kUnmap) {
@@ -312,7 +303,7 @@ RecordingDisk::Left RecordingDisk::Cut(uint64_t calls, Unsynced unsynced, std::m
                                       : Survivor(file.contents, file.synced, unsynced, random);
     const std::string name = path.substr(dir_.size() + 1);
     if (name.ends_with(".ring")) contents = WithAnotherBootId(std::move(contents));
-    std::ofstream(to + "/" + name, std::ios::binary) << contents;
+    WriteFile(to + "/" + name, contents);
     left.unsynced_bytes += file.contents.size() - std::min(contents.size(), file.contents.size());
     left.files[name] = {.synced = file.synced, .size = file.contents.size()};
   }

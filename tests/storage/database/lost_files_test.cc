@@ -2,7 +2,6 @@
 // starts the store twice, as its maker would, has all of it, or is refused and has changed nothing.
 #include <algorithm>
 #include <filesystem>
-#include <map>
 
 #include "storage/open.h"
 #include "storage/process_log.h"
@@ -11,8 +10,6 @@
 
 namespace wq::storage {
 namespace {
-
-using Files = std::map<std::string, std::string>;
 
 // How the store was made, which says where its queues are.
 enum class Made { kNeverUsed, kClosed, kLogOnly, kProcessLogOnly, kAllPlaces, kClosedTwice };
@@ -74,12 +71,6 @@ class LostFilesTest : public ::testing::Test {
     return lost;
   }
 
-  static Files Read(const std::string& dir) {
-    Files files;
-    for (const std::string& name : FilesIn(dir)) files[name] = ReadFile(dir + "/" + name);
-    return files;
-  }
-
   static std::string Queues(const Reader& reader) {
     std::string names;
     EXPECT_OK(ScanQueues(reader, [&names](const QueueRecord& queue) {
@@ -91,7 +82,7 @@ class LostFilesTest : public ::testing::Test {
 
   // Two starts of a store that had `queues`. Counts the openings and the refusals.
   void StartTwice(const std::string& dir, const std::string& queues) {
-    const Files before = Read(dir);
+    const support::Files before = support::ReadFiles(dir);
     for (int start = 0; start < 2; ++start) {
       std::unique_ptr<Storage> storage;
       const Status status = Start(dir, &storage);
@@ -102,7 +93,7 @@ class LostFilesTest : public ::testing::Test {
         continue;
       }
       ++refused_;
-      EXPECT_TRUE(Read(dir) == before)
+      EXPECT_TRUE(support::ReadFiles(dir) == before)
           << "start " << start << " changed files: " << status.message();
     }
   }

@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>
-#include <fstream>
 #include <memory>
 #include <string>
 #include <utility>
@@ -20,6 +19,7 @@
 #include "storage/process_log/format.h"
 #include "storage/process_log/read_process_log.h"
 #include "tests/support/environment.h"
+#include "tests/support/files.h"
 
 namespace wq::storage {
 namespace {
@@ -84,13 +84,8 @@ class ProcessLogTest : public testing::Test {
     ASSERT_TRUE(copy->AppendUnwritten({7, 0, false}, kUuid, unwritten).ok());
   }
   std::string Path() const { return dir_ / ProcessLogName(7); }
-  std::string Bytes() const {
-    std::ifstream in(Path(), std::ios::binary);
-    return {std::istreambuf_iterator<char>(in), {}};
-  }
-  void Write(const std::string& bytes) const {
-    std::ofstream(Path(), std::ios::binary | std::ios::trunc) << bytes;
-  }
+  std::string Bytes() const { return support::ReadFile(Path()); }
+  void Write(const std::string& bytes) const { support::WriteFile(Path(), bytes); }
   static std::string Flipped(std::string bytes, size_t bit) {
     bytes[bit / 8] = static_cast<char>(bytes[bit / 8] ^ (1 << bit % 8));
     return bytes;
@@ -386,7 +381,7 @@ TEST_F(ProcessLogTest, OnlyTheNamesOfLogsAreListed) {
   Create();
   for (const char* name : {"process-7.ring", "process-000008.ring.tmp", "process-x.ring",
                            "process-000012.ring", "000003.log"}) {
-    std::ofstream(dir_ / name) << "x";
+    support::WriteFile(dir_ / name, "x");
   }
   std::vector<uint64_t> numbers;
   ASSERT_TRUE(ListProcessLogs(dir_.path(), &numbers).ok());
