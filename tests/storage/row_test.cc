@@ -57,27 +57,5 @@ TEST_F(RowTest, QueuesHaveANameAndAnId) {
                 row_.Decode(Family::kDefault, std::string(kQueuePrefix) + "q", "\xff"));
 }
 
-TEST_F(RowTest, NumbersAreInTheirRange) {
-  for (const int64_t delay : {int64_t{-1}, kMin, kMaxDelay.count() + 1, kMax}) {
-    PutDelayed(kQueue, {"k", 5, delay, 6, kSlowLane, "g"}, &batch_);
-    EXPECT_STATUS(kCorruption, "a delay that is out of range", DecodeOne());
-  }
-  for (const int64_t delay : {int64_t{0}, kMaxDelay.count()}) {
-    PutDelayed(kQueue, {"k", 5, delay, 6, kSlowLane, "g"}, &batch_);
-    EXPECT_OK(DecodeOne());
-    EXPECT_EQ(row_.As<DelayedRecord>()->delay_us, delay);
-    EXPECT_EQ(row_.As<DelayedRecord>()->group, "g");
-  }
-  PutFailures(kQueue, {"k", 0, 1, 2, "e"}, &batch_);
-  EXPECT_STATUS(kCorruption, "failures that count none", DecodeOne());
-  PutQuarantine(kQueue, {{"k", 0, 1, 2, "e"}, 3, kFastLane, "g"}, &batch_);
-  EXPECT_OK(DecodeOne());  // Quarantine() needs no failure.
-}
-
-TEST_F(RowTest, ARowOfAnEarlierVersionIsNotDecoded) {
-  EXPECT_OK(row_.Decode(Family::kDefault, std::string(kRemovedPrefix) + "\x01", "\xff"));
-  EXPECT_NE(row_.As<Row::Removed>(), nullptr);
-}
-
 }  // namespace
 }  // namespace wq::storage

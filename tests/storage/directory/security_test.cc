@@ -3,8 +3,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <map>
-
 #include "storage/open.h"
 #include "tests/storage/support.h"
 
@@ -26,14 +24,10 @@ class SecurityTest : public ::testing::Test {
     ADD_FAILURE() << "no such file";
     return {};
   }
-  // The bytes of each file by name; of a link, the bytes of its target.
-  std::map<std::string, std::string> Contents() {
-    std::map<std::string, std::string> contents;
-    for (const std::string& name : FilesIn(store_)) contents[name] = ReadFile(store_ + "/" + name);
-    return contents;
-  }
+  // Of a link, the bytes of its target.
+  support::Files Contents() { return support::ReadFiles(store_); }
   // Neither an owner nor a reader opens the store, and no file or link target is changed.
-  void ExpectRefused(const std::map<std::string, std::string>& before) {
+  void ExpectRefused(const support::Files& before) {
     std::unique_ptr<Storage> storage;
     std::unique_ptr<Reader> reader;
     EXPECT_FALSE(OpenExisting(store_, &storage).ok());
