@@ -38,17 +38,17 @@ Status EtcdLog::CheckOwner(uint64_t epoch, const pb::KeyValue* owner) const {
                                             : "its owner is " + EscapeKey(owner->value())));
 }
 
-Status EtcdLog::Guarded(uint64_t epoch, pb::TxnRequest* txn, Deadline deadline,
-                        pb::TxnResponse* answer, bool* made) {
-  *made = false;
+Status EtcdLog::Guarded(uint64_t epoch, const pb::TxnRequest& txn, Deadline deadline,
+                        pb::TxnResponse* answer) {
   if (epoch == 0) {
     return Status::NotOwner("no ownership has the epoch 0");
   }
-  if (Status s = client_->Txn(*txn, deadline, answer); !s.ok()) {
+  pb::TxnResponse unused;
+  pb::TxnResponse& got = answer == nullptr ? unused : *answer;
+  if (Status s = client_->Txn(txn, deadline, &got); !s.ok()) {
     return s;
   }
-  *made = answer->succeeded();
-  return *made ? Status::Ok() : CheckOwner(epoch, Found(*answer, 0));
+  return got.succeeded() ? Status::Ok() : CheckOwner(epoch, Found(got, 0));
 }
 
 Status EtcdLog::Append(uint64_t epoch, LogSequence sequence, std::string_view bytes) {
@@ -64,9 +64,8 @@ Status EtcdLog::Append(uint64_t epoch, LogSequence sequence, std::string_view by
   Get(key, txn.add_failure());
   Get(keys_.First(), txn.add_failure());
   pb::TxnResponse answer;
-  bool made = false;
-  Status s = Guarded(epoch, &txn, client_->NewDeadline(), &answer, &made);
-  if (made || (!s.ok() && s.code() != StatusCode::kNotOwner) || epoch == 0) {
+  Status s = Guarded(epoch, txn, client_->NewDeadline(), &answer);
+  if (answer.succeeded() || (!s.ok() && s.code() != StatusCode::kNotOwner) || epoch == 0) {
     return s;
   }
   // An entry has its epoch in its bytes: equal ones are of this call, or of one that it repeats.
@@ -96,9 +95,7 @@ Status EtcdLog::EraseFrom(uint64_t epoch, LogSequence sequence) {
   // that comes again, however late, erases none of them.
   *txn.add_compare() = AllChangedUntil(keys_.EntriesFrom(sequence), static_cast<int64_t>(epoch));
   DeleteAll(keys_.EntriesFrom(sequence), txn.add_success());
-  pb::TxnResponse answer;
-  bool made = false;
-  return Guarded(epoch, &txn, client_->NewDeadline(), &answer, &made);
+  return Guarded(epoch, txn, client_->NewDeadline());
 }
 
 Status EtcdLog::Truncate(uint64_t epoch, LogSequence sequence) {
@@ -123,8 +120,7 @@ Status EtcdLog::Truncate(uint64_t epoch, LogSequence sequence) {
   Put(keys_.First(), std::to_string(first), txn.add_success());
   DeleteAll(keys_.EntriesBefore(first), txn.add_success());
   pb::TxnResponse answer;
-  bool made = false;
-  if (Status s = Guarded(epoch, &txn, deadline, &answer, &made); !s.ok()) {
+  if (Status s = Guarded(epoch, txn, deadline, &answer); !s.ok()) {
     return s;
   }
   // If it is not made, another call has truncated, or an earlier attempt of this one.
@@ -201,9 +197,7 @@ Status EtcdLog::PutCheckpointPart(uint64_t epoch, std::string_view id, uint64_t 
   pb::TxnRequest txn;
   AddGuard(epoch, &txn);
   Put(keys_.Part(id, index), bytes, txn.add_success());
-  pb::TxnResponse answer;
-  bool made = false;
-  return Guarded(epoch, &txn, client_->NewDeadline(), &answer, &made);
+  return Guarded(epoch, txn, client_->NewDeadline());
 }
 
 // Each attempt at a checkpoint has an id of its own: what failed would pile up until one succeeds,
@@ -235,9 +229,7 @@ Status EtcdLog::EraseAbandonedParts(uint64_t epoch, std::string_view id) {
     *txn.add_compare() = AllChangedUntil(parts, now.header().revision());
     DeleteAll(parts, txn.add_success());
   }
-  pb::TxnResponse answer;
-  bool made = false;
-  return Guarded(epoch, &txn, deadline, &answer, &made);
+  return Guarded(epoch, txn, deadline);
 }
 
 Status EtcdLog::CommitCheckpoint(uint64_t epoch, const LogCheckpoint& checkpoint) {
@@ -265,9 +257,7 @@ Status EtcdLog::CommitCheckpoint(uint64_t epoch, const LogCheckpoint& checkpoint
   pb::TxnRequest txn;
   AddGuard(epoch, &txn);
   if (log_has.sequence > checkpoint.sequence) {  // So does this one, after a later checkpoint.
-    pb::TxnResponse guarded;
-    bool owns = false;
-    return Guarded(epoch, &txn, deadline, &guarded, &owns);
+    return Guarded(epoch, txn, deadline);
   }
   *txn.add_compare() =
       ChangedAt(keys_.Checkpoint(), now.kvs_size() == 0 ? 0 : now.kvs(0).mod_revision());
@@ -276,8 +266,8 @@ Status EtcdLog::CommitCheckpoint(uint64_t epoch, const LogCheckpoint& checkpoint
   DeleteAll(keys_.PartsOfLargerIds(checkpoint.id), txn.add_success());
   Get(keys_.Checkpoint(), txn.add_failure());
   pb::TxnResponse answer;
-  bool made = false;
-  Status s = Guarded(epoch, &txn, deadline, &answer, &made);
+  Status s = Guarded(epoch, txn, deadline, &answer);
+  const bool made = answer.succeeded();
   const pb::KeyValue* const found = made || !s.ok() ? nullptr : Found(answer, 1);
   if (s.ok() && !made && (found == nullptr || found->value() != text)) {
     s = Status::IOError("another checkpoint was committed at the same time");

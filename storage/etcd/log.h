@@ -68,10 +68,10 @@ class EtcdLog final : public ReplicatedLog {
     int64_t lease = 0;
   };
 
-  // Makes the transaction, if `epoch` is the owner's, and its other conditions hold, too. *made:
-  // whether they do. Its first operation for failure has to be OwnerOnFailure's.
-  Status Guarded(uint64_t epoch, pb::TxnRequest* txn, Deadline deadline, pb::TxnResponse* answer,
-                 bool* made);
+  // Makes the transaction, if `epoch` is the owner's, and its other conditions hold, too: then
+  // answer->succeeded(). REQUIRES: AddGuard was called first. `answer`: null: not needed.
+  Status Guarded(uint64_t epoch, const pb::TxnRequest& txn, Deadline deadline,
+                 pb::TxnResponse* answer = nullptr);
   // The condition that `epoch` is the owner's, and the reading of the owner if not.
   void AddGuard(uint64_t epoch, pb::TxnRequest* txn) const;
   // NotOwner, naming the owner that a failed transaction has read; Ok: it is the one of `epoch`.

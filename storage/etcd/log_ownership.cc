@@ -268,9 +268,7 @@ Status EtcdLog::Release(const LogLease& owned) {
   pb::TxnRequest txn;
   AddGuard(owned.epoch, &txn);
   Delete(keys_.Owner(), txn.add_success());
-  pb::TxnResponse answer;
-  bool made = false;
-  Status s = Guarded(owned.epoch, &txn, deadline, &answer, &made);
+  Status s = Guarded(owned.epoch, txn, deadline);
   if (!s.ok() && s.code() != StatusCode::kNotOwner) {
     return s;
   }
