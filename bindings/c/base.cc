@@ -42,10 +42,9 @@ void wq_bytes_free(wq_bytes* bytes) {
 
 wq_code wq_keys_append(wq_bytes* list, const char* key, size_t size, wq_error* error) {
   return Enter(error, [&]() -> Status {
-    if (Status s = wq::c::CheckOutput("list", list); !s.ok()) {
-      return s;
-    }
-    if (Status s = wq::c::CheckInput("key", key, size); !s.ok()) {
+    if (Status s = wq::c::FirstError(
+            {wq::c::CheckOutput("list", list), wq::c::CheckInput("key", key, size)});
+        !s.ok()) {
       return s;
     }
     if (size > std::numeric_limits<uint32_t>::max()) {

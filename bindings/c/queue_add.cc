@@ -122,15 +122,11 @@ wq_code wq_queue_add_batch(wq_queue queue, const char* list, size_t list_size,
                            const wq_add_options* options, wq_batch_result* result,
                            wq_error* error) {
   return QueueCall(queue, error, [&](wq::Queue& q) -> Status {
-    if (Status s = CheckResult(result); !s.ok()) {
-      return s;
-    }
     CallOptions call;
-    if (Status s = wq::c::ToAddOptions(options, &call); !s.ok()) {
-      return s;
-    }
     std::vector<std::string_view> keys;
-    if (Status s = wq::c::ReadKeys("list", list, list_size, &keys); !s.ok()) {
+    if (Status s = wq::c::FirstError({CheckResult(result), wq::c::ToAddOptions(options, &call),
+                                      wq::c::ReadKeys("list", list, list_size, &keys)});
+        !s.ok()) {
       return s;
     }
     wq::BatchResult did;

@@ -34,4 +34,16 @@ wq_code KeyCall(wq_queue queue, const char* key, size_t key_size, wq_error* erro
   });
 }
 
+// Calls `visit_one(entry)`, which calls the caller's visitor, with each entry until it returns 0.
+template <typename Visit, typename Entries, typename VisitOne>
+Status VisitAll(Visit visit, const Entries& entries, const VisitOne& visit_one) {
+  const CallbackScope scope;
+  for (auto entry = entries.begin(); visit != nullptr && entry != entries.end(); ++entry) {
+    if (visit_one(*entry) == 0) {
+      break;
+    }
+  }
+  return NotNull("visit", visit);
+}
+
 }  // namespace wq::c

@@ -6,10 +6,10 @@
 
 using wq::Queue;
 using wq::Status;
-using wq::c::CallbackScope;
 using wq::c::NullArgument;
 using wq::c::Output;
 using wq::c::QueueCall;
+using wq::c::VisitAll;
 
 extern "C" {
 
@@ -41,22 +41,14 @@ wq_code wq_queue_counts(wq_queue queue, wq_counts* counts, wq_error* error) {
 wq_code wq_queue_list(wq_queue queue, size_t limit, wq_visit_queued visit, void* arg,
                       wq_error* error) {
   return QueueCall(queue, error, [&](const Queue& q) -> Status {
-    if (visit == nullptr) {
-      return NullArgument("visit");
-    }
-    const auto keys = q.List(limit);
-    const CallbackScope scope;
-    for (const wq::QueuedKey& key : keys) {
+    return VisitAll(visit, q.List(limit), [&](const wq::QueuedKey& key) {
       const wq_queued_key shown{.key = key.key.data(),
                                 .key_size = key.key.size(),
                                 .lane = key.lane,
                                 .group = key.group.data(),
                                 .group_size = key.group.size()};
-      if (visit(arg, &shown) == 0) {
-        break;
-      }
-    }
-    return {};
+      return visit(arg, &shown);
+    });
   });
 }
 
@@ -70,23 +62,15 @@ wq_code wq_queue_position_of(wq_queue queue, const char* key, size_t key_size, s
 wq_code wq_queue_quarantined(wq_queue queue, wq_visit_quarantined visit, void* arg,
                              wq_error* error) {
   return QueueCall(queue, error, [&](const Queue& q) -> Status {
-    if (visit == nullptr) {
-      return NullArgument("visit");
-    }
-    const auto keys = q.Quarantined();
-    const CallbackScope scope;
-    for (const wq::QuarantinedKey& key : keys) {
+    return VisitAll(visit, q.Quarantined(), [&](const wq::QuarantinedKey& key) {
       const wq_quarantined_key shown{.key = key.key.data(),
                                      .key_size = key.key.size(),
                                      .failures = key.failures,
                                      .last_error = key.last_error.data(),
                                      .last_error_size = key.last_error.size(),
                                      .quarantined_at_us = key.quarantined_at_us};
-      if (visit(arg, &shown) == 0) {
-        break;
-      }
-    }
-    return {};
+      return visit(arg, &shown);
+    });
   });
 }
 

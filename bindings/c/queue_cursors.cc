@@ -12,6 +12,7 @@ namespace {
 
 using wq::Queue;
 using wq::Status;
+using wq::c::FirstError;
 using wq::c::QueueCall;
 
 // Checks the name, and calls `body(queue, name)`.
@@ -37,11 +38,9 @@ wq_code wq_queue_set_cursor(wq_queue queue, const char* name, const char* value,
 
 wq_code wq_queue_get_cursor(wq_queue queue, const char* name, wq_bytes* value, wq_error* error) {
   return CursorCall(queue, name, error, [&](const Queue& q, std::string_view n) -> Status {
-    if (Status s = wq::c::CheckOutput("value", value); !s.ok()) {
-      return s;
-    }
     std::string found;
-    if (Status s = q.GetCursor(n, &found); !s.ok()) {
+    if (Status s = FirstError({wq::c::CheckOutput("value", value), q.GetCursor(n, &found)});
+        !s.ok()) {
       return s;
     }
     wq::c::Assign(found, value);
@@ -55,16 +54,10 @@ wq_code wq_queue_erase_cursor(wq_queue queue, const char* name, wq_error* error)
 
 wq_code wq_queue_cursors(wq_queue queue, wq_visit_cursor visit, void* arg, wq_error* error) {
   return QueueCall(queue, error, [&](const Queue& q) -> Status {
-    if (visit == nullptr) {
-      return wq::c::NullArgument("visit");
-    }
-    const wq::c::CallbackScope scope;
-    for (const auto& [name, value] : q.Cursors()) {
-      if (visit(arg, name.c_str(), value.data(), value.size()) == 0) {
-        break;
-      }
-    }
-    return {};
+    return wq::c::VisitAll(visit, q.Cursors(), [&](const auto& cursor) {
+      const auto& [name, value] = cursor;
+      return visit(arg, name.c_str(), value.data(), value.size());
+    });
   });
 }
 

@@ -194,10 +194,9 @@ wq_code wq_queue_ready_fd(wq_queue queue, int* fd, wq_error* error) {
 
 wq_code wq_queue_join(wq_queue queue, wq_worker* worker, wq_error* error) {
   return Call<QueueObject>(queue.handle, error, [&](QueueObject& q) -> Status {
-    if (Status s = wq::c::NotNull("worker", worker); !s.ok()) {
+    if (Status s = wq::c::NoneYet("worker", worker); !s.ok()) {
       return s;
     }
-    *worker = WQ_NO_WORKER;
     auto object = std::make_unique<WorkerObject>();
     object->store = q.store;
     object->queue = &q;

@@ -40,23 +40,17 @@ wq_code wq_queue_num_requeues(wq_queue queue, const char* key, size_t key_size, 
 wq_code wq_queue_causes(wq_queue queue, const char* key, size_t key_size, wq_visit_cause visit,
                         void* arg, uint64_t* left_out, wq_error* error) {
   return KeyCall(queue, key, key_size, error, [&](const Queue& q, std::string_view k) -> Status {
-    if (visit == nullptr) {
-      return wq::c::NullArgument("visit");
-    }
     wq::Causes causes;
-    if (Status s = q.CausesOf(k, &causes); !s.ok()) {
+    if (Status s = wq::c::FirstError({wq::c::NotNull("visit", visit), q.CausesOf(k, &causes)});
+        !s.ok()) {
       return s;
     }
     if (left_out != nullptr) {
       *left_out = causes.left_out;
     }
-    const wq::c::CallbackScope scope;
-    for (const wq::Cause& cause : causes.list) {
-      if (visit(arg, cause.reason.c_str(), cause.trace_parent.c_str()) == 0) {
-        break;
-      }
-    }
-    return {};
+    return wq::c::VisitAll(visit, causes.list, [&](const wq::Cause& cause) {
+      return visit(arg, cause.reason.c_str(), cause.trace_parent.c_str());
+    });
   });
 }
 

@@ -20,6 +20,8 @@ using wq::MutexLock;
 using wq::Status;
 using wq::c::Call;
 using wq::c::CheckInput;
+using wq::c::FirstError;
+using wq::c::NoneYet;
 using wq::c::NotNull;
 using wq::c::Pinned;
 using wq::c::QueueCall;
@@ -30,23 +32,11 @@ using wq::c::StoreObject;
 // Copies the observation, checked. The keys borrow its bytes.
 Status ReadObservation(const wq_observation* in, wq_observation* seen,
                        std::vector<std::string_view>* keys) {
-  if (Status s = NotNull("observation", in); !s.ok()) {
-    return s;
-  }
-  if (Status s = wq::c::ReadSized("observation", in, seen); !s.ok()) {
-    return s;
-  }
-  if (Status s = CheckInput("observation.object", seen->object, seen->object_size); !s.ok()) {
-    return s;
-  }
-  if (Status s = CheckInput("observation.version", seen->version, seen->version_size); !s.ok()) {
-    return s;
-  }
-  if (Status s = CheckInput("observation.tombstone", seen->tombstone, seen->tombstone_size);
-      !s.ok()) {
-    return s;
-  }
-  return wq::c::ReadKeys("observation.keys", seen->keys, seen->keys_size, keys);
+  return FirstError({NotNull("observation", in), wq::c::ReadSized("observation", in, seen),
+                     CheckInput("observation.object", seen->object, seen->object_size),
+                     CheckInput("observation.version", seen->version, seen->version_size),
+                     CheckInput("observation.tombstone", seen->tombstone, seen->tombstone_size),
+                     wq::c::ReadKeys("observation.keys", seen->keys, seen->keys_size, keys)});
 }
 
 // Observes by a Source or a SourceList.
@@ -104,13 +94,9 @@ extern "C" {
 
 wq_code wq_queue_open_source(wq_queue queue, const char* name, wq_source* source, wq_error* error) {
   return Call<QueueObject>(queue.handle, error, [&](QueueObject& q) -> Status {
-    if (Status s = NotNull("name", name); !s.ok()) {
+    if (Status s = FirstError({NoneYet("source", source), NotNull("name", name)}); !s.ok()) {
       return s;
     }
-    if (Status s = NotNull("source", source); !s.ok()) {
-      return s;
-    }
-    *source = WQ_NO_SOURCE;
     auto object = std::make_unique<SourceObject>();
     object->store = q.store;
     if (Status s = q.queue->OpenSource(name, &object->source); !s.ok()) {
@@ -138,16 +124,12 @@ wq_code wq_source_observe(wq_source source, const wq_observation* observation,
   return Call<SourceObject>(source.handle, error, [&](SourceObject& of) -> Status {
     wq_observation seen;
     std::vector<std::string_view> keys;
-    if (Status s = ReadObservation(observation, &seen, &keys); !s.ok()) {
-      return s;
-    }
-    if (result != nullptr) {
-      if (Status s = wq::c::CheckSized("result", result); !s.ok()) {
-        return s;
-      }
-    }
     wq::c::CallOptions call;
-    if (Status s = wq::c::ToAddOptions(options, &call); !s.ok()) {
+    if (Status s =
+            FirstError({ReadObservation(observation, &seen, &keys),
+                        result == nullptr ? Status::Ok() : wq::c::CheckSized("result", result),
+                        wq::c::ToAddOptions(options, &call)});
+        !s.ok()) {
       return s;
     }
     wq::ObserveResult did;
@@ -175,18 +157,11 @@ wq_code wq_source_observe(wq_source source, const wq_observation* observation,
 wq_code wq_source_begin_list(wq_source source, const wq_list_options* options, wq_source* list,
                              wq_error* error) {
   return Call<SourceObject>(source.handle, error, [&](SourceObject& of) -> Status {
-    if (Status s = NotNull("list", list); !s.ok()) {
-      return s;
-    }
-    *list = WQ_NO_SOURCE;
     wq_list_options all;
-    if (Status s = wq::c::ReadSized("options", options, &all); !s.ok()) {
-      return s;
-    }
-    if (Status s = CheckInput("options.scope", all.scope, all.scope_size); !s.ok()) {
-      return s;
-    }
-    if (Status s = CheckInput("options.fingerprint", all.fingerprint, all.fingerprint_size);
+    if (Status s =
+            FirstError({NoneYet("list", list), wq::c::ReadSized("options", options, &all),
+                        CheckInput("options.scope", all.scope, all.scope_size),
+                        CheckInput("options.fingerprint", all.fingerprint, all.fingerprint_size)});
         !s.ok()) {
       return s;
     }
@@ -229,22 +204,14 @@ wq_code wq_source_end_list(wq_source list, const wq_add_options* options, wq_err
 
 wq_code wq_queue_sources(wq_queue queue, wq_visit_source visit, void* arg, wq_error* error) {
   return QueueCall(queue, error, [&](const wq::Queue& q) -> Status {
-    if (Status s = NotNull("visit", visit); !s.ok()) {
-      return s;
-    }
-    const auto sources = q.Sources();
-    const wq::c::CallbackScope scope;
-    for (const wq::SourceInfo& source : sources) {
+    return wq::c::VisitAll(visit, q.Sources(), [&](const wq::SourceInfo& source) {
       const wq_source_info shown{.name = source.name.c_str(),
                                  .objects = source.objects,
                                  .unchanged = source.unchanged,
                                  .changed = source.changed,
                                  .deleted = source.deleted};
-      if (visit(arg, &shown) == 0) {
-        break;
-      }
-    }
-    return {};
+      return visit(arg, &shown);
+    });
   });
 }
 

@@ -16,6 +16,9 @@ namespace {
 using wq::Status;
 using wq::c::Call;
 using wq::c::Enter;
+using wq::c::FirstError;
+using wq::c::NoneYet;
+using wq::c::NotInCallback;
 using wq::c::NotNull;
 using wq::c::QueueObject;
 using wq::c::Registry;
@@ -26,13 +29,11 @@ using wq::c::WorkerObject;
 // Opens a store by `open(options, &store)`.
 template <typename Open>
 Status OpenStore(const wq_store_options* options, wq_store* store, const Open& open) {
-  if (Status s = NotNull("store", store); !s.ok()) {
-    return s;
-  }
-  *store = WQ_NO_STORE;
   auto object = std::make_unique<StoreObject>();
   wq::StoreOptions store_options;
-  if (Status s = wq::c::ToStoreOptions(options, &store_options, &object->metrics, &object->clock);
+  if (Status s = FirstError(
+          {NoneYet("store", store),
+           wq::c::ToStoreOptions(options, &store_options, &object->metrics, &object->clock)});
       !s.ok()) {
     return s;
   }
@@ -101,14 +102,14 @@ wq_code wq_store_open_in_memory(const wq_store_options* options, wq_store* store
 
 wq_code wq_store_close(wq_store store, wq_error* error) {
   return Call<StoreObject>(store.handle, error, [](StoreObject& s) {
-    Status here = wq::c::NotInCallback("wq_store_close");
+    Status here = NotInCallback("wq_store_close");
     return here.ok() ? s.store->Close() : here;
   });
 }
 
 wq_code wq_store_free(wq_store store, wq_error* error) {
   return Enter(error, [store]() -> Status {
-    if (Status s = wq::c::NotInCallback("wq_store_free"); !s.ok()) {
+    if (Status s = NotInCallback("wq_store_free"); !s.ok()) {
       return s;
     }
     auto* const object =
@@ -121,19 +122,11 @@ wq_code wq_store_free(wq_store store, wq_error* error) {
 wq_code wq_store_open_queue(wq_store store, const char* name, const wq_queue_options* options,
                             wq_queue* queue, wq_error* error) {
   return Call<StoreObject>(store.handle, error, [&](StoreObject& s) -> Status {
-    if (Status bad = NotNull("queue", queue); !bad.ok()) {
-      return bad;
-    }
-    *queue = WQ_NO_QUEUE;
-    if (Status bad = NotNull("name", name); !bad.ok()) {
-      return bad;
-    }
-    if (Status bad = wq::c::NotInCallback("wq_store_open_queue"); !bad.ok()) {
-      return bad;
-    }
     auto object = std::make_unique<QueueObject>();
     wq::QueueOptions queue_options;
-    if (Status bad = wq::c::ToQueueOptions(options, &queue_options, &object->readiness);
+    if (Status bad = FirstError(
+            {NoneYet("queue", queue), NotNull("name", name), NotInCallback("wq_store_open_queue"),
+             wq::c::ToQueueOptions(options, &queue_options, &object->readiness)});
         !bad.ok()) {
       return bad;
     }
@@ -149,21 +142,16 @@ wq_code wq_store_open_queue(wq_store store, const char* name, const wq_queue_opt
 }
 
 wq_code wq_queue_close(wq_queue queue, wq_error* error) {
-  return Call<QueueObject>(queue.handle, error, [](QueueObject& q) -> Status {
-    if (Status here = wq::c::NotInCallback("wq_queue_close"); !here.ok()) {
-      return here;
-    }
-    return q.store->store->CloseQueue(q.queue);
+  return Call<QueueObject>(queue.handle, error, [](QueueObject& q) {
+    Status here = NotInCallback("wq_queue_close");
+    return here.ok() ? q.store->store->CloseQueue(q.queue) : here;
   });
 }
 
 wq_code wq_store_delete_queue(wq_store store, const char* name, wq_error* error) {
-  return Call<StoreObject>(store.handle, error, [&](StoreObject& s) -> Status {
-    if (Status bad = NotNull("name", name); !bad.ok()) {
-      return bad;
-    }
-    Status here = wq::c::NotInCallback("wq_store_delete_queue");
-    return here.ok() ? s.store->DeleteQueue(name) : here;
+  return Call<StoreObject>(store.handle, error, [&](StoreObject& s) {
+    Status bad = FirstError({NotNull("name", name), NotInCallback("wq_store_delete_queue")});
+    return bad.ok() ? s.store->DeleteQueue(name) : bad;
   });
 }
 
@@ -186,7 +174,7 @@ wq_code wq_store_process_log_status(wq_store store, wq_error* error) {
 
 wq_code wq_store_recover(wq_store store, wq_error* error) {
   return Call<StoreObject>(store.handle, error, [](StoreObject& s) {
-    Status here = wq::c::NotInCallback("wq_store_recover");
+    Status here = NotInCallback("wq_store_recover");
     return here.ok() ? s.store->Recover() : here;
   });
 }

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
+#include <initializer_list>
 #include <string>
 #include <type_traits>
 
@@ -20,6 +21,25 @@ inline Status NullArgument(const char* what) {
 template <typename T>
 Status NotNull(const char* what, T* pointer) {
   return pointer == nullptr ? NullArgument(what) : Status::Ok();
+}
+
+// Checks where a handle is written, and writes that there is none.
+template <typename Handle>
+Status NoneYet(const char* what, Handle* handle) {
+  if (handle != nullptr) {
+    *handle = {};
+  }
+  return NotNull(what, handle);
+}
+
+// Of the results of checks, which are all made in their order, the first that is not Ok.
+inline Status FirstError(std::initializer_list<Status> checks) {
+  for (const Status& check : checks) {
+    if (!check.ok()) {
+      return check;
+    }
+  }
+  return {};
 }
 
 // Bytes that the caller passes; NULL is valid for 0 bytes.

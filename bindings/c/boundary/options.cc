@@ -44,23 +44,14 @@ Status ToLanes(const wq_queue_options& in, QueueOptions* out) {
 }
 
 Status ToEnums(const wq_queue_options& in, QueueOptions* out) {
-  if (Status s = ToEnum("options.order", in.order, Order::kFair, &out->order); !s.ok()) {
-    return s;
-  }
-  if (Status s = ToEnum("options.re_add", in.re_add, ReAdd::kRaisesLane, &out->re_add); !s.ok()) {
-    return s;
-  }
-  if (Status s = ToEnum("options.quarantined_add", in.quarantined_add, QuarantinedAdd::kRelease,
-                        &out->quarantined_add);
-      !s.ok()) {
-    return s;
-  }
   std::optional<Durability> durability;
-  if (Status s = ToDurability(in.durability, &durability); !s.ok()) {
-    return s;
-  }
+  Status s = FirstError({ToEnum("options.order", in.order, Order::kFair, &out->order),
+                         ToEnum("options.re_add", in.re_add, ReAdd::kRaisesLane, &out->re_add),
+                         ToEnum("options.quarantined_add", in.quarantined_add,
+                                QuarantinedAdd::kRelease, &out->quarantined_add),
+                         ToDurability(in.durability, &durability)});
   out->durability = durability.value_or(out->durability);
-  return {};
+  return s;
 }
 
 // NULL: none. InvalidArgument, with the name `what`: a size that is wrong.
@@ -80,13 +71,10 @@ Status ToFlow(const wq_queue_options& in, QueueOptions* out) {
   out->max_pending = in.max_pending;
   out->stuck_after = std::chrono::microseconds(in.stuck_after_us);
   out->resync = {std::chrono::microseconds(in.resync_period_us), in.resync_jitter};
-  if (Status s = ToLimits("options.group_limits", in.group_limits, &out->group_limits); !s.ok()) {
-    return s;
-  }
-  if (Status s = ToLimits("options.limits", in.limits, &out->limits); !s.ok()) {
-    return s;
-  }
-  return ToEnum("options.when_full", in.when_full, WhenFull::kRefuse, &out->when_full);
+  return FirstError(
+      {ToLimits("options.group_limits", in.group_limits, &out->group_limits),
+       ToLimits("options.limits", in.limits, &out->limits),
+       ToEnum("options.when_full", in.when_full, WhenFull::kRefuse, &out->when_full)});
 }
 
 void ToCallbacks(const wq_queue_options& in, QueueOptions* out,
@@ -110,9 +98,10 @@ Status ToReplication(const wq_replication* in, std::optional<Replication>* out) 
   if (Status s = ReadSized("options.replication", in, &options); !s.ok()) {
     return s;
   }
-  if (options.log == nullptr || options.name == nullptr) {
-    return NullArgument(options.log == nullptr ? "options.replication.log"
-                                               : "options.replication.name");
+  if (Status s = FirstError({NotNull("options.replication.log", options.log),
+                             NotNull("options.replication.name", options.name)});
+      !s.ok()) {
+    return s;
   }
   Replication& replication = out->emplace();
   replication.log = options.log->log;
@@ -163,16 +152,12 @@ Status ToStoreOptions(const wq_store_options* in, StoreOptions* out,
   if (options.no_process_log != 0) {
     out->process_log_bytes = 0;
   }
-  if (Status s = ToReplication(options.replication, &out->replication); !s.ok()) {
-    return s;
-  }
   *metrics = options.metrics != 0 ? std::make_shared<TextMetrics>() : nullptr;
   out->metrics = *metrics;
-  if (Status s = CallbackClock::Make(options.clock, clock); !s.ok()) {
-    return s;
-  }
+  Status s = FirstError({ToReplication(options.replication, &out->replication),
+                         CallbackClock::Make(options.clock, clock)});
   out->clock = clock->get();
-  return {};
+  return s;
 }
 
 Status ToQueueOptions(const wq_queue_options* in, QueueOptions* out,
@@ -182,22 +167,14 @@ Status ToQueueOptions(const wq_queue_options* in, QueueOptions* out,
     return s;
   }
   out->create_if_missing = options.must_exist == 0;
-  if (Status s = ToLanes(options, out); !s.ok()) {
-    return s;
-  }
-  if (Status s = ToEnums(options, out); !s.ok()) {
-    return s;
-  }
   out->starvation_bound = options.starvation_bound;
   out->shards = options.shards;
   out->max_requeues = options.max_requeues;
   out->merge_delays = options.merge_delays != 0;
-  if (Status s = ToFlow(options, out); !s.ok()) {
-    return s;
-  }
   SetUnlessZero(options.max_key_bytes, &out->max_key_bytes);
   ToCallbacks(options, out, readiness);
-  return MakeLimiter(options.limiter, &out->limiter);
+  return FirstError({ToLanes(options, out), ToEnums(options, out), ToFlow(options, out),
+                     MakeLimiter(options.limiter, &out->limiter)});
 }
 
 Status ToDurability(int32_t in, std::optional<Durability>* out) {

@@ -42,16 +42,12 @@ Status ToEtcdOptions(const wq_etcd_options& in, wq::EtcdOptions* out) {
 }
 
 Status Open(const wq_etcd_options* options, wq_replicated_log** log) {
-  if (Status s = wq::c::NotNull("log", log); !s.ok()) {
-    return s;
-  }
-  *log = nullptr;
   wq_etcd_options given;
-  if (Status s = wq::c::ReadSized("options", options, &given); !s.ok()) {
-    return s;
-  }
   wq::EtcdOptions etcd;
-  if (Status s = ToEtcdOptions(given, &etcd); !s.ok()) {
+  if (Status s = wq::c::FirstError({wq::c::NoneYet("log", log),
+                                    wq::c::ReadSized("options", options, &given),
+                                    ToEtcdOptions(given, &etcd)});
+      !s.ok()) {
     return s;
   }
   auto made = std::make_unique<wq_replicated_log>();
