@@ -211,8 +211,6 @@ TEST_F(FlowTest, AKeyThatIsHeldForLongIsCounted) {
   EXPECT_EQ(queue_->Counts().stuck, 0u);
 }
 
-// --- Resyncs ---
-
 // --- Options that are refused ---
 
 TEST_F(FlowTest, BadOptionsAreRefusedByName) {

@@ -1,6 +1,7 @@
 // How long calls hold a queue's lock: those that read never in proportion to its keys, groups,
 // lanes, limits or cursors, those that change many keys not in proportion to the keys.
 
+#include <algorithm>
 #include <chrono>
 #include <functional>
 #include <map>
@@ -32,6 +33,21 @@ constexpr milliseconds kMostHeld{20};
 #else
 constexpr milliseconds kMostHeld{1};
 #endif
+
+// The longest hold of the lock in a call. It is the shortest of a few runs, as an interrupt counts
+// to the time of the thread that it finds; `undo` is not measured.
+std::chrono::nanoseconds LongestHold(
+    HoldWatch* watch, std::chrono::nanoseconds most, const std::function<void()>& call,
+    const std::function<void()>& undo = [] {}) {
+  std::chrono::nanoseconds longest = std::chrono::hours(1);
+  for (int run = 0; run < 5 && longest >= most; ++run) {
+    watch->Reset();
+    call();
+    longest = std::min(longest, watch->Longest());
+    undo();
+  }
+  return longest;
+}
 
 struct HoldCase {
   const char* name;
@@ -114,13 +130,7 @@ class HoldTest : public QueueTest, public ::testing::WithParamInterface<HoldCase
 
 TEST_P(HoldTest, NoReadingHoldsTheLockForLong) {
   for (const auto& [name, call] : Calls()) {
-    // The shortest of a few runs: an interrupt counts to the time of the thread that it finds.
-    std::chrono::nanoseconds longest = std::chrono::hours(1);
-    for (int run = 0; run < 5 && longest >= kMostHeld; ++run) {
-      watch_.Reset();
-      call();
-      longest = std::min(longest, watch_.Longest());
-    }
+    const auto longest = LongestHold(&watch_, kMostHeld, call);
     EXPECT_GT(longest.count(), 0) << name;
     EXPECT_LT(longest, kMostHeld) << name << ": " << longest.count() / 1000 << " us";
     RecordProperty(name, std::to_string(longest.count() / 1000) + " us");
@@ -152,15 +162,8 @@ class LongKeysHoldTest : public QueueTest {
   }
   ~LongKeysHoldTest() override { store_ = nullptr; }  // Before the watch.
 
-  // The shortest of a few runs, as above; `undo` is not measured.
   void ExpectShortHolds(const std::function<void()>& call, const std::function<void()>& undo) {
-    std::chrono::nanoseconds longest = std::chrono::hours(1);
-    for (int run = 0; run < 5 && longest >= kMostHeldByChanges; ++run) {
-      watch_.Reset();
-      call();
-      longest = std::min(longest, watch_.Longest());
-      undo();
-    }
+    const auto longest = LongestHold(&watch_, kMostHeldByChanges, call, undo);
     EXPECT_LT(longest, kMostHeldByChanges) << longest.count() / 1000 << " us";
   }
   void AddAll() {
@@ -226,16 +229,14 @@ TEST(ManyShardsHoldTest, OfTryGet) {
   }
   std::unique_ptr<Worker> worker;
   ASSERT_TRUE(queue->Join(&worker).ok());
-  std::chrono::nanoseconds longest = std::chrono::hours(1);
-  for (int run = 0; run < 5 && longest >= 10 * kMostHeld; ++run) {
-    watch.Reset();
-    std::vector<HeldKey> held;
-    ASSERT_TRUE(worker->TryGet(SIZE_MAX, &held).ok());
-    longest = std::min(longest, watch.Longest());
-    for (const HeldKey& key : held) {
-      ASSERT_TRUE(queue->PutBack(key.key).ok());
-    }
-  }
+  std::vector<HeldKey> held;
+  const auto longest = LongestHold(
+      &watch, 10 * kMostHeld, [&] { ASSERT_TRUE(worker->TryGet(SIZE_MAX, &held).ok()); },
+      [&] {
+        for (const HeldKey& key : std::exchange(held, {})) {
+          ASSERT_TRUE(queue->PutBack(key.key).ok());
+        }
+      });
   EXPECT_LT(longest, 10 * kMostHeld) << longest.count() / 1000 << " us";
   worker = nullptr;
   store = nullptr;  // Before the watch.

@@ -171,8 +171,6 @@ TEST_F(QueueTest, DelaysRunOnTheSystemClockToo) {
   EXPECT_GE(std::chrono::steady_clock::now() - begin, milliseconds(20));
 }
 
-// --- Readings ---
-
 // --- Failures ---
 
 TEST_F(QueueTest, AddRateLimitedBacksOffByTheDurableCount) {

@@ -48,13 +48,6 @@ TEST(ShardOf, IsStable) {
   EXPECT_EQ(ShardOf("", 65535), 31393);
 }
 
-// --- In the state machine ---
-
-class ShardStateTest : public ::testing::Test, public StateFixture {
- protected:
-  ShardStateTest() { Reopen({.shards = 4}); }
-};
-
 // --- Workers ---
 
 class ShardedQueueTest : public QueueTest {
@@ -199,6 +192,11 @@ TEST_F(ShardedQueueTest, ShutDownReleasesWorkersWhenAllShardsAreEmpty) {
 }
 
 // --- On disk ---
+
+class ShardStateTest : public ::testing::Test, public StateFixture {
+ protected:
+  ShardStateTest() { Reopen({.shards = 4}); }
+};
 
 TEST_F(ShardStateTest, TheNumberOfShardsIsOnDisk) {
   const auto on_disk = [this] {

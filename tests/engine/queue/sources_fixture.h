@@ -7,7 +7,6 @@
 #include <string_view>
 #include <vector>
 
-#include "base/mutex.h"
 #include "tests/engine/queue/queue_fixture.h"
 #include "wq/source.h"
 
@@ -23,17 +22,9 @@ class SourcesTest : public QueueTest {
     CloseAndOpen();
     OpenSource();
   }
-  // As a kill does: without another write.
   void Crash() {
-    FailWrites();
-    store_.reset();
-    DiskIsBack();
-    Open();
+    QueueTest::Crash();
     OpenSource();
-  }
-  void DiskIsBack() {
-    const MutexLock lock(disk_->mu);
-    disk_->state.fail_after = UINT64_MAX;
   }
 
   // What the call has done: "unchanged", "changed +added =deduplicated", or the name of the status.

@@ -483,10 +483,7 @@ TEST_F(SourcesTest, ARemovedSourceIsForgottenAlsoByAKilledRemoval) {
   OpenSource();
   EXPECT_EQ(Observe("0", "1"), "changed =1");
   ASSERT_TRUE(queue_->Flush().ok());
-  {
-    const MutexLock lock(disk_->mu);
-    disk_->state.fail_after = 1;  // Only the source's own record is written.
-  }
+  FailWrites(1);  // Only the source's own record is written.
   EXPECT_FALSE(queue_->RemoveSource("pods").ok());
   DiskIsBack();
   store_.reset();

@@ -88,10 +88,7 @@ class WorldTest : public SourcesTest {
 
 TEST_F(WorldTest, NoChangeAndNoDeletionIsMissedOverKills) {
   for (int life = 0; life < 2000; ++life) {
-    {
-      const MutexLock lock(disk_->mu);
-      disk_->state.fail_after = random_() % 60;  // And then the process is killed.
-    }
+    FailWrites(random_() % 60);  // And then the process is killed.
     ListAll(true);
     for (int i = 0; i < 10; ++i) {
       Change();
