@@ -146,9 +146,9 @@ class NaiveQueue {
   std::string Done(const std::string& name);
   std::string PutBack(const std::string& name, bool behind = false);
   std::string PutBackDead(const Call& call);
-  std::string Remove(Key* key);
-  std::string Delete(Key* key);
-  void Quarantine(Key* key);
+  std::string Remove(const std::string& name);
+  std::string Delete(const std::string& name);
+  void Quarantine(const std::string& name);
   bool IsStuck(const Key& key) const;
   void Release(Key* key);
   int64_t LeftOf(int64_t ends_us, int64_t length_us, int64_t* begun_us) const;
