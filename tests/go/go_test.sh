@@ -7,7 +7,6 @@
 #   static      all tests, statically linked
 #   without-cgo vet and the tests of remote queues, without cgo and without libwq
 #   bench       the benchmarks, as tools/bench/go_bench.sh runs them, with few keys
-#   pages       the code that README.md and the package's comment show
 #   controllerruntime  vet and all tests of the module in controllerruntime, with the real
 #               controller-runtime and client-go
 # Exit status 77: skipped; the output says why.
@@ -21,7 +20,7 @@ proxy=$(go env GOPROXY 2>/dev/null || true)
 # shellcheck source=tests/go/environment.sh
 source "$here/environment.sh" "$build"
 
-# The tests of remote queues run against `wqctl serve`, too.
+# The tests of remote queues run against `wqctl serve`.
 [[ ! -x $build/wqctl ]] || export WQ_SERVE=$build/wqctl
 
 fail() {
@@ -81,6 +80,5 @@ case $mode in
   without-cgo) without_cgo ;;
   bench) bench ;;
   controllerruntime) controllerruntime ;;
-  pages) "$here/pages/pages.sh" "$module" "$build/go/pages" ;;
   *) echo "go_test: unknown mode $mode" >&2; exit 2 ;;
 esac

@@ -1,6 +1,8 @@
 package controllerruntime_test
 
 import (
+	"context"
+	"net/http"
 	"os"
 	"strings"
 	"testing"
@@ -10,14 +12,16 @@ import (
 	"example.org/wq/controllerruntime"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// The code that README.md shows.
+// The code that the README.md of this package and that of wq show.
 
 var setupLog = ctrl.Log.WithName("setup")
 
@@ -71,24 +75,51 @@ func readmeElection(config *rest.Config, store *wq.Store, replica string) (ctrl.
 
 var _ = []any{readmeMain, (*readmeReconciler).SetupWithManager, readmeElection}
 
-func TestTheReadmeShowsCodeThatCompiles(t *testing.T) {
+func queueAlone(ctx context.Context, mgr ctrl.Manager, r reconcile.Reconciler) error {
+	store, err := wq.Open("/var/lib/controller/wq", wq.StoreOptions{
+		CreateIfMissing: true, Logger: mgr.GetLogger().WithName("wq")})
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	_, err = controller.New("pods", mgr, controller.Options{
+		Reconciler: r,
+		NewQueue: func(name string, _ workqueue.TypedRateLimiter[reconcile.Request],
+		) workqueue.TypedRateLimitingInterface[reconcile.Request] {
+			return wq.NewPriorityQueue[priorityqueue.AddOpts](
+				store, name, wq.QueueOptions[reconcile.Request]{})
+		},
+	})
+	if err != nil {
+		return err
+	}
+	err = mgr.AddReadyzCheck("wq", func(*http.Request) error { return store.Health() })
+	if err != nil {
+		return err
+	}
+	return mgr.Start(ctx)
+}
+
+func TestTheReadmesShowCodeThatCompiles(t *testing.T) {
 	code, err := os.ReadFile("example_test.go")
 	if err != nil {
 		t.Fatal(err)
 	}
-	readme, err := os.ReadFile("README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	blocks := strings.Split(string(readme), "```go\n")[1:]
-	if len(blocks) != 3 {
-		t.Fatalf("%d blocks", len(blocks))
-	}
-	for _, block := range blocks {
-		block, _, _ = strings.Cut(block, "```")
-		block = "\t" + strings.ReplaceAll(strings.TrimSpace(block), "\n", "\n\t")
-		if !strings.Contains(string(code), block) {
-			t.Errorf("this does not compile in example_test.go:\n%s", block)
+	for page, count := range map[string]int{"README.md": 3, "../README.md": 1} {
+		readme, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		blocks := strings.Split(string(readme), "```go\n")[1:]
+		if len(blocks) != count {
+			t.Fatalf("%s has %d blocks", page, len(blocks))
+		}
+		for _, block := range blocks {
+			block, _, _ = strings.Cut(block, "```")
+			block = "\t" + strings.ReplaceAll(strings.TrimSpace(block), "\n", "\n\t")
+			if !strings.Contains(string(code), block) {
+				t.Errorf("this does not compile in example_test.go:\n%s", block)
+			}
 		}
 	}
 }

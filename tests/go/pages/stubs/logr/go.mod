@@ -1,3 +1,0 @@
-module github.com/go-logr/logr
-
-go 1.19
