@@ -27,7 +27,7 @@ func TestAFullDiskIsReportedAndTheStoreRecovers(t *testing.T) {
 
 	dir := t.TempDir() + "/store"
 	reported := make(chan error, 2)
-	inside := make(chan error, 2)
+	inside := make(chan error, 4)
 	var store *Store
 	store, err := Open(dir, StoreOptions{
 		CreateIfMissing: true,
@@ -36,6 +36,7 @@ func TestAFullDiskIsReportedAndTheStoreRecovers(t *testing.T) {
 		RecoveryBackoffMin: time.Hour, RecoveryBackoffMax: time.Hour,
 		OnHealth: func(err error) {
 			inside <- store.Close()
+			inside <- store.Recover()
 			reported <- err
 		}})
 	must(t, err)
@@ -66,8 +67,8 @@ func TestAFullDiskIsReportedAndTheStoreRecovers(t *testing.T) {
 	must(t, store.Recover())
 	must(t, within(t, reported))
 	must(t, store.Health())
-	for i := 0; i < 2; i++ {
-		wantCode(t, within(t, inside), InvalidArgument) // Close would wait for its caller.
+	for i := 0; i < 4; i++ {
+		wantCode(t, within(t, inside), InvalidArgument) // They would wait for their caller.
 	}
 	must(t, store.Close())
 

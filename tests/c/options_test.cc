@@ -1,5 +1,5 @@
-// The options of the C interface: each has its effect, and what is out of range is refused by name.
-// Lists of keys.
+// The options of the C interface that Go's tests do not set; what is out of range is refused by
+// name. Lists of keys.
 
 #include <gtest/gtest.h>
 
@@ -16,8 +16,6 @@
 
 namespace wq::c {
 namespace {
-
-constexpr int64_t kHourUs = INT64_C(3600000000);
 
 class OptionsCTest : public CTest {
  protected:
@@ -40,9 +38,6 @@ class OptionsCTest : public CTest {
   wq_code AddWith(std::string_view key) {
     return wq_queue_add(queue_, key.data(), key.size(), &add_, nullptr, &error_);
   }
-  wq_code AddAfterWith(std::string_view key, int64_t delay_us) {
-    return wq_queue_add_after(queue_, key.data(), key.size(), delay_us, &add_, nullptr, &error_);
-  }
   // Opens a queue that is refused, and returns why.
   std::string Refused(const wq_queue_options& options) {
     wq_queue queue = WQ_NO_QUEUE;
@@ -53,49 +48,6 @@ class OptionsCTest : public CTest {
   wq_queue_options options_{};
   wq_add_options add_{};
 };
-
-TEST_F(OptionsCTest, AddsAreDebouncedByTheQueueOrByTheCall) {
-  options_.debounce_quiet_us = options_.debounce_max_wait_us = kHourUs;
-  OpenQueue(&options_);
-  add_.has_debounce = 1;
-  EXPECT_EQ(Add("a"), WQ_OK);
-  EXPECT_EQ(AddWith("b"), WQ_OK);
-  EXPECT_EQ(Counts().delayed, 1u);
-  EXPECT_EQ(Get(), "b");
-  add_.debounce_quiet_us = -1;
-  EXPECT_EQ(AddWith("c"), WQ_INVALID_ARGUMENT);
-}
-
-TEST_F(OptionsCTest, DelaysHaveAModeAndKeysAreResynced) {
-  options_.resync_period_us = 1000;
-  OpenQueue(&options_);
-  EXPECT_EQ(Add("a"), WQ_OK);
-  for (int i = 0; i < 3; ++i) {
-    EXPECT_EQ(Get(INT64_C(600000000)), "a");
-    EXPECT_EQ(Done("a"), WQ_OK);
-  }
-  add_.delay_mode = WQ_DELAY_RESYNC;
-  EXPECT_EQ(AddAfterWith("b", kHourUs), WQ_OK);
-  EXPECT_GE(Counts().resyncs, 1u);
-  add_.delay_mode = WQ_DELAY_REPLACE;
-  EXPECT_EQ(AddAfterWith("c", kHourUs), WQ_OK);
-  int32_t outcome = WQ_HELD;
-  EXPECT_EQ(wq_queue_add_after(queue_, "c", 1, 2 * kHourUs, &add_, &outcome, &error_), WQ_OK);
-  EXPECT_EQ(outcome, WQ_ADDED);
-  add_.delay_mode = 3;
-  EXPECT_EQ(AddAfterWith("b", 1), WQ_INVALID_ARGUMENT);
-  EXPECT_STREQ(error_.message, "options.delay_mode is 3");
-}
-
-TEST_F(OptionsCTest, AnAddIfAbsentLeavesADelayedKeyAlone) {
-  OpenQueue(&options_);
-  EXPECT_EQ(AddAfterWith("a", kHourUs), WQ_OK);
-  add_.if_absent = 1;
-  EXPECT_EQ(AddWith("a"), WQ_OK);
-  EXPECT_EQ(AddWith("b"), WQ_OK);
-  EXPECT_EQ(Get(), "b");
-  EXPECT_EQ(Get(), "TimedOut");
-}
 
 TEST_F(OptionsCTest, AFullQueueWaitsOrRefusesAndAStuckKeyIsCounted) {
   options_.max_pending = 1;
@@ -157,6 +109,15 @@ TEST_F(OptionsCTest, WhatIsOutOfRangeIsRefusedByName) {
   limits.size = sizeof limits;
   limits.per_second = -1;
   EXPECT_NE(Refused(bad), "");
+
+  OpenQueue();
+  add_.has_debounce = 1;
+  add_.debounce_quiet_us = -1;
+  EXPECT_EQ(AddWith("a"), WQ_INVALID_ARGUMENT);
+  add_.has_debounce = 0;
+  add_.delay_mode = 3;
+  EXPECT_EQ(wq_queue_add_after(queue_, "a", 1, 1, &add_, nullptr, &error_), WQ_INVALID_ARGUMENT);
+  EXPECT_STREQ(error_.message, "options.delay_mode is 3");
 }
 
 // The status of a store with these options on disk, or the error of its opening; sets `bytes` to

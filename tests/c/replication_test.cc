@@ -187,20 +187,6 @@ TEST_F(ReplicationTest, ACloseEndsTheWaitOfAFollower) {
   EXPECT_EQ(wq_store_wait_for_leadership(store, -1, &error_), WQ_SHUTTING_DOWN);
 }
 
-TEST_F(ReplicationTest, AStoreOnOneMachineIsItsOwner) {
-  const wq_store store = Open(nullptr);
-  EXPECT_EQ(wq_store_wait_for_leadership(store, 0, &error_), WQ_OK) << error_.message;
-  EXPECT_TRUE(Owns(store));
-  EXPECT_EQ(EpochOf(store), 1U);
-  wq_replica_state state{};
-  state.size = sizeof state;
-  ASSERT_EQ(wq_store_replica(store, &state, &error_), WQ_OK) << error_.message;
-  EXPECT_EQ(state.owner, 1);
-  EXPECT_EQ(state.epoch, 1U);
-  EXPECT_EQ(state.log.code, WQ_OK);
-  EXPECT_EQ(wq_store_resign(store, &error_), WQ_INVALID_ARGUMENT);
-}
-
 TEST_F(ReplicationTest, MisuseIsRefused) {
   wq_replicated_log_free(nullptr);
   wq_store store = WQ_NO_STORE;
