@@ -3,9 +3,7 @@
 package wq
 
 import (
-	"errors"
 	"math"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -152,50 +150,6 @@ func TestOtherTypesNeedACodec(t *testing.T) {
 		if !strings.Contains(err.Error(), name) {
 			t.Errorf("%v does not name %s", err, name)
 		}
-	}
-}
-
-func second[V any](_ V, err error) error { return err }
-
-// numbers is a user's codec.
-type numbers struct{}
-
-func (numbers) Encode(item int) (string, error) {
-	if item < 0 {
-		return "", errors.New("negative")
-	}
-	return strconv.Itoa(item), nil
-}
-func (numbers) Decode(key string) (int, error) { return strconv.Atoi(key) }
-
-func TestAKeyThatIsNoItemIsQuarantined(t *testing.T) {
-	store := memoryStore(t)
-	q, err := OpenQueue(store, "q", QueueOptions[int]{Codec: numbers{}})
-	must(t, err)
-	// As wqctl.
-	raw := &Queue[string]{
-		backend: q.backend, codec: stringCodec[string]{}, failures: q.failures}
-	raw.Add("seven")
-	q.Add(7)
-	item, shutdown := q.Get()
-	if shutdown || item != 7 {
-		t.Fatalf("got %v, %v", item, shutdown)
-	}
-	wantCode(t, q.Err(), InvalidArgument)
-	kept, err := q.Quarantined()
-	must(t, err)
-	if len(kept) != 1 || kept[0].Key != "seven" || kept[0].LastError == "" ||
-		kept[0].Quarantined.IsZero() {
-		t.Fatalf("%+v", kept)
-	}
-	counts, err := q.Counts()
-	must(t, err)
-	if counts.Processing != 1 {
-		t.Fatalf("%+v", counts)
-	}
-	q.Add(-1)
-	if q.Err().Error() != "negative" {
-		t.Fatal(q.Err())
 	}
 }
 

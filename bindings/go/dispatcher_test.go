@@ -167,26 +167,6 @@ func TestTheLongestWaitingGetIsFirst(t *testing.T) {
 	}
 }
 
-func TestAGetEndsWithItsContext(t *testing.T) {
-	q := memoryQueue(t)
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan error, 2)
-	go func() { ended <- second(q.GetContext(ctx)) }()
-	go func() { ended <- second(q.GetBatch(ctx, 3)) }()
-	eventually(t, "both wait", func() bool { return q.backend.waitingGets() == 2 })
-	cancel()
-	for i := 0; i < 2; i++ {
-		if err := within(t, ended); !errors.Is(err, context.Canceled) {
-			t.Fatal(err)
-		}
-	}
-	q.Add("a")
-	if err := second(q.GetContext(ctx)); !errors.Is(err, context.Canceled) { // Nothing is taken.
-		t.Fatal(err)
-	}
-	wantNext(t, q, "a")
-}
-
 // Contexts end at any instant while keys are added: each key is handed out once for each Add, and
 // no key is held that no Get returned.
 func TestNoItemIsLostWhenContextsEnd(t *testing.T) {

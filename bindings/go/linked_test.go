@@ -6,6 +6,8 @@ package wq
 
 import "testing"
 
+func init() { doors["linked"] = func(t *testing.T) Opener { return memoryStore(t) } }
+
 func memoryStore(t testing.TB) *Store {
 	t.Helper()
 	store, err := OpenInMemory(StoreOptions{})
@@ -19,13 +21,6 @@ func diskStore(t testing.TB, dir string) *Store {
 	store, err := Open(dir, StoreOptions{CreateIfMissing: true})
 	must(t, err)
 	return store
-}
-
-func openQueue(t testing.TB, store *Store, options QueueOptions[string]) *Queue[string] {
-	t.Helper()
-	q, err := OpenQueue(store, "q", options)
-	must(t, err)
-	return q
 }
 
 // memoryQueue returns a queue in memory with default options.

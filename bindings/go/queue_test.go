@@ -60,46 +60,6 @@ func TestABatchReportsItsResult(t *testing.T) {
 			t.Fatalf("%+v", r)
 		}
 	}
-	none, err := q.AddBatch(nil, AddOptions{})
-	must(t, err)
-	if none.Added != 0 {
-		t.Fatalf("%+v", none)
-	}
-	_, err = q.AddBatch([]string{"a"}, AddOptions{After: time.Second})
-	wantCode(t, err, InvalidArgument)
-}
-
-func TestBatchesAreTakenAndFinished(t *testing.T) {
-	q := memoryQueue(t)
-	_, err := q.AddBatch([]string{"a", "b\x00", "c"}, AddOptions{})
-	must(t, err)
-	ctx := context.Background()
-	got, err := q.GetBatch(ctx, 2)
-	must(t, err)
-	if len(got) != 2 || got[0] != "a" || got[1] != "b\x00" {
-		t.Fatalf("%q", got)
-	}
-	must(t, q.FinishBatch(got))
-	wantCode(t, q.FinishBatch([]string{"a"}), NotProcessing)
-	must(t, q.FinishBatch(nil))
-	got, err = q.GetBatch(ctx, 2)
-	must(t, err)
-	if len(got) != 1 {
-		t.Fatalf("%q", got)
-	}
-	_, err = q.GetBatch(ctx, 0)
-	wantCode(t, err, InvalidArgument)
-	waited := make(chan []string)
-	go func() {
-		items, _ := q.GetBatch(ctx, 10)
-		waited <- items
-	}()
-	eventually(t, "it waits", func() bool { return q.backend.waitingGets() == 1 })
-	_, err = q.AddBatch([]string{"d", "e"}, AddOptions{})
-	must(t, err)
-	if items := within(t, waited); len(items) != 2 {
-		t.Fatalf("%q", items)
-	}
 }
 
 func TestOutcomesOfAdds(t *testing.T) {
@@ -180,20 +140,6 @@ func TestAReleaseMayBeDelayed(t *testing.T) {
 	must(t, q.EndDelay("a"))
 	wantNext(t, q, "a")
 	wantCode(t, q.ReleaseAfter("a", time.Hour), NotFound)
-}
-
-func TestCancelling(t *testing.T) {
-	q := memoryQueue(t)
-	q.Add("a")
-	must(t, q.Remove("a"))
-	wantCode(t, q.Remove("a"), NotFound)
-	q.AddAfter("b", time.Hour)
-	q.AddAfter("c", time.Hour)
-	must(t, q.CancelDelay("b"))
-	wantCode(t, q.CancelDelay("b"), NotFound)
-	must(t, q.EndDelay("c"))
-	wantCode(t, q.EndDelay("c"), NotFound)
-	wantNext(t, q, "c")
 }
 
 func TestCursorsAreKept(t *testing.T) {

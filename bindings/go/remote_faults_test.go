@@ -17,42 +17,45 @@ import (
 )
 
 func TestAWorkerThatHoldsAnItemIsNotSilent(t *testing.T) {
-	f, dir := onFake(t)
-	client := dial(t, dir, ClientOptions{SilenceLimit: 30 * time.Millisecond})
-	q, err := OpenQueue(client, "q", QueueOptions[string]{})
-	must(t, err)
+	f := serve(t, "")
+	client := dial(t, f.dir, ClientOptions{SilenceLimit: time.Second})
+	q := openQueue(t, client, QueueOptions[string]{})
 	q.Add("a")
 	wantNext(t, q, "a")
 	for i := 0; i < 3; i++ {
 		within(t, f.beats)
 	}
-	q.Done("a")
+	must(t, q.Finish("a"))
 }
 
 func TestAnItemThatTheServerTookIsNotHandedOutBeforeDone(t *testing.T) {
-	f, dir := onFake(t)
-	q := openRemote(t, dir)
+	f := serve(t, "")
+	q := openQueue(t, dial(t, f.dir, ClientOptions{KeyLimit: 10 * time.Millisecond}),
+		QueueOptions[string]{})
 	reported := q.Errors()
 	q.Add("a")
 	wantNext(t, q, "a")
-	f.take("q", "a") // Queued again; no Get waits, so it is not assigned.
 	wantCode(t, within(t, reported), NotProcessing)
 	_, err := q.Token("a")
 	wantCode(t, err, NotProcessing)
-	q.Add("b")
-	wantNext(t, q, "b") // "a" was assigned first, and waits.
+	got := make(chan string, 1)
+	go func() { got <- take(t, q) }()
+	eventually(t, "it is assigned again", func() (again bool) {
+		f.set(func() { again = len(f.assigned) > 1 })
+		return again
+	})
+	if len(got) > 0 {
+		t.Fatal("it is held twice")
+	}
 	wantCode(t, q.Finish("a"), NotProcessing)
-	wantNext(t, q, "a")
-	must(t, q.Finish("a"))
-	must(t, q.Finish("b"))
-	wantLen(t, q, 0)
+	if item := within(t, got); item != "a" {
+		t.Fatalf("got %q", item)
+	}
 }
 
 func TestTheStartOfAnItemIsToldIfItHasALimit(t *testing.T) {
-	f, dir := onFake(t)
-	client := dial(t, dir, ClientOptions{KeyLimit: time.Hour})
-	q, err := OpenQueue(client, "q", QueueOptions[string]{})
-	must(t, err)
+	f := serve(t, "")
+	q := openQueue(t, dial(t, f.dir, ClientOptions{KeyLimit: time.Hour}), QueueOptions[string]{})
 	q.Add("a")
 	wantNext(t, q, "a")
 	must(t, q.Finish("a"))
@@ -60,13 +63,12 @@ func TestTheStartOfAnItemIsToldIfItHasALimit(t *testing.T) {
 }
 
 func TestARefusedAnswerIsReported(t *testing.T) {
-	f, dir := onFake(t)
-	q := openRemote(t, dir)
-	f.mu.Lock()
-	f.results = func(r *remote.AnswerResult) {
-		r.Error = &remote.MessageError{Code: "CODE_IO_ERROR", Message: "the disk"}
-	}
-	f.mu.Unlock()
+	f, q := serveQueue(t)
+	f.set(func() {
+		f.results = func(r *remote.AnswerResult) {
+			r.Error = &remote.MessageError{Code: "CODE_IO_ERROR", Message: "the disk"}
+		}
+	})
 	reported := q.Errors()
 	q.Add("a")
 	q.Add("b")
@@ -79,18 +81,23 @@ func TestARefusedAnswerIsReported(t *testing.T) {
 
 // A Finish whose answer does not arrive returns when the connection breaks.
 func TestAFinishEndsWithItsConnection(t *testing.T) {
-	f, dir := onFake(t)
-	p := newProxy(t, dir)
-	q := openRemote(t, p.dir)
+	f, q := serveQueue(t)
 	q.Add("a")
 	wantNext(t, q, "a")
-	f.mu.Lock() // No Send is answered.
+	goOn := make(chan struct{})
+	defer close(goOn)
+	f.set(func() {
+		f.fail = func(method string) string {
+			if method == "Work/Send" { // It is not answered.
+				<-goOn
+			}
+			return ""
+		}
+	})
 	finished := make(chan error)
 	go func() { finished <- q.Finish("a") }()
-	p.cut(false)
-	err := within(t, finished)
-	f.mu.Unlock()
-	if !errors.Is(err, IOError) && !errors.Is(err, NotProcessing) {
+	f.cut(false)
+	if err := within(t, finished); !errors.Is(err, IOError) && !errors.Is(err, NotProcessing) {
 		t.Fatal(err)
 	}
 }
@@ -98,127 +105,112 @@ func TestAFinishEndsWithItsConnection(t *testing.T) {
 // The server has ended the session, for example of a worker that was silent, and the connection has
 // not broken.
 func TestAWorkerWhoseSessionHasEndedConnectsAgain(t *testing.T) {
-	f, dir := onFake(t)
-	q := openRemote(t, dir)
+	f, q := serveQueue(t)
 	q.Add("a")
 	wantNext(t, q, "a")
-	f.mu.Lock()
-	f.sessions = map[string]*fakeSession{}
-	f.mu.Unlock()
+	f.failNext(1, "Work/Send", "NotFound")
 	wantCode(t, q.Finish("a"), IOError)
 	wantNext(t, q, "a")
 	must(t, q.Finish("a"))
 }
 
 func TestADeletedQueueEndsItsRemoteGets(t *testing.T) {
-	onServers(t, func(t *testing.T, p *proxy) {
-		client := dial(t, p.dir, ClientOptions{})
-		q, err := OpenQueue(client, "q", QueueOptions[string]{})
-		must(t, err)
-		ended := make(chan error)
-		go func() {
-			_, err := q.GetContext(context.Background())
-			ended <- err
-		}()
-		q.Add("a")
-		must(t, within(t, ended)) // The stream is open.
-		go func() {
-			_, err := q.GetContext(context.Background())
-			ended <- err
-		}()
-		eventually(t, "it waits", func() bool { return q.backend.waitingGets() == 1 })
-		must(t, client.DeleteQueue("q"))
-		wantCode(t, within(t, ended), NotFound)
-	})
+	f := serve(t, "")
+	client := dial(t, f.dir, ClientOptions{})
+	q := openQueue(t, client, QueueOptions[string]{})
+	ended := make(chan error)
+	go func() {
+		_, err := q.GetContext(context.Background())
+		ended <- err
+	}()
+	q.Add("a")
+	must(t, within(t, ended)) // The stream is open.
+	go func() {
+		_, err := q.GetContext(context.Background())
+		ended <- err
+	}()
+	eventually(t, "it waits", func() bool { return q.backend.waitingGets() == 1 })
+	must(t, client.DeleteQueue("q"))
+	wantCode(t, within(t, ended), NotFound)
 }
 
 // The queue's deletion is not seen by its stream. The stream that follows does not make it again.
 func TestAQueueDeletedInAnOutageEndsItsRemoteGets(t *testing.T) {
-	onServers(t, func(t *testing.T, p *proxy) {
-		q := openRemote(t, p.dir)
-		ended := make(chan error)
-		get := func() {
-			_, err := q.GetContext(context.Background())
-			ended <- err
-		}
-		go get()
-		q.Add("a")
-		must(t, within(t, ended)) // The stream is open.
-		p.cut(true)
-		go get()
-		eventually(t, "it waits", func() bool { return q.backend.waitingGets() == 1 })
-		direct := dial(t, p.to, ClientOptions{})
-		must(t, direct.DeleteQueue("q"))
-		p.accepts()
-		wantCode(t, within(t, ended), NotFound)
-		names, err := direct.QueueNames()
-		must(t, err)
-		if len(names) != 0 {
-			t.Fatalf("the queue was made again: %q", names)
-		}
-	})
+	f, q := serveQueue(t)
+	ended := make(chan error)
+	get := func() {
+		_, err := q.GetContext(context.Background())
+		ended <- err
+	}
+	go get()
+	q.Add("a")
+	must(t, within(t, ended)) // The stream is open.
+	f.cut(true)
+	go get()
+	eventually(t, "it waits", func() bool { return q.backend.waitingGets() == 1 })
+	direct := dial(t, f.to, ClientOptions{})
+	must(t, direct.DeleteQueue("q"))
+	f.cut(false)
+	wantCode(t, within(t, ended), NotFound)
+	names, err := direct.QueueNames()
+	must(t, err)
+	if len(names) != 0 {
+		t.Fatalf("the queue was made again: %q", names)
+	}
 }
 
 func TestAClosedClientLeavesNoGoroutine(t *testing.T) {
-	onServers(t, func(t *testing.T, p *proxy) {
-		if testing.Short() {
-			t.Skip("the number before may lack a goroutine that is just starting")
-		}
-		openRemote(t, p.dir).Add("a")
-		before := runtime.NumGoroutine()
-		for i := 0; i < 5; i++ {
-			client := dial(t, p.dir, ClientOptions{})
-			q, err := OpenQueue(client, "q", QueueOptions[string]{})
-			must(t, err)
-			wantNext(t, q, "a")
-			must(t, client.Close())
-		}
-		// Also of the fake server and the proxy, for the connections.
-		eventually(t, "they end", func() bool { return runtime.NumGoroutine() <= before })
-	})
+	f := serve(t, "")
+	if testing.Short() {
+		t.Skip("the number before may lack a goroutine that is just starting")
+	}
+	openRemote(t, f.dir).Add("a")
+	before := runtime.NumGoroutine()
+	for i := 0; i < 5; i++ {
+		client := dial(t, f.dir, ClientOptions{})
+		q := openQueue(t, client, QueueOptions[string]{})
+		wantNext(t, q, "a")
+		must(t, client.Close())
+	}
+	// Also of the front, for the connections.
+	eventually(t, "they end", func() bool { return runtime.NumGoroutine() <= before })
 }
 
 // Connections break at random while many goroutines work. Nothing is lost, and no item is held
 // twice.
 func TestRemoteWorkersSurviveBrokenConnections(t *testing.T) {
-	onServers(t, func(t *testing.T, p *proxy) {
-		seed, err := strconv.ParseInt(os.Getenv("WQ_SEED"), 10, 64)
-		if err != nil {
-			seed = 1
+	f := serve(t, "")
+	seed, err := strconv.ParseInt(os.Getenv("WQ_SEED"), 10, 64)
+	if err != nil {
+		seed = 1
+	}
+	t.Logf("WQ_SEED=%d", seed)
+	random := rand.New(rand.NewSource(seed))
+	const workers, items = 8, 300
+	q := openRemote(t, f.dir)
+	h := newHolders()
+	done := h.work(t, q, workers)
+	for i := 0; i < items; i++ {
+		q.Add(fmt.Sprint(i))
+		if random.Intn(10) == 0 {
+			f.cut(false)
 		}
-		t.Logf("WQ_SEED=%d", seed)
-		random := rand.New(rand.NewSource(seed))
-		const workers, items = 8, 300
-		q := openRemote(t, p.dir)
-		h := newHolders()
-		done := h.work(t, q, workers)
-		for i := 0; i < items; i++ {
-			q.Add(fmt.Sprint(i))
-			if random.Intn(10) == 0 {
-				p.cut(false)
-			}
-		}
-		eventually(t, "all were handed out", func() bool { return h.distinct() == items })
-		eventually(t, "all are done", func() bool {
-			counts, err := q.Counts()
-			return err == nil && counts.Queued+counts.Processing == 0
-		})
-		q.ShutDown()
-		done.Wait()
+	}
+	eventually(t, "all were handed out", func() bool { return h.distinct() == items })
+	eventually(t, "all are done", func() bool {
+		counts, err := q.Counts()
+		return err == nil && counts.Queued+counts.Processing == 0
 	})
+	q.ShutDown()
+	done.Wait()
 }
 
 // The capacity is the number of held items and of waiting Gets.
 func TestTheCapacityIsThatOfTheGets(t *testing.T) {
-	f, dir := onFake(t)
-	q := openRemote(t, dir)
-	capacity := func() int {
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		for _, s := range f.sessions {
-			return s.capacity
-		}
-		return -1
+	f, q := serveQueue(t)
+	capacity := func() (n uint32) {
+		f.set(func() { n = f.capacity })
+		return n
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error)
@@ -242,32 +234,24 @@ func TestTheCapacityIsThatOfTheGets(t *testing.T) {
 
 // A key that was assigned when its Get had been cancelled goes to another worker.
 func TestAKeyThatNoGetTakesIsGivenBack(t *testing.T) {
-	f, dir := onFake(t)
-	q, other := openRemote(t, dir), openRemote(t, dir)
+	f := serve(t, "")
+	q, other := openRemote(t, f.dir), openRemote(t, f.dir)
 	q.Add("first")
 	wantNext(t, q, "first")
-	f.mu.Lock()
-	for _, s := range f.sessions {
-		s.capacity = 2 // As if a Get were waiting.
-	}
-	f.mu.Unlock()
+	direct, err := remote.NewClient(f.to, remote.Options{Timeout: patience})
+	must(t, err)
+	two := uint32(2) // As if a Get were waiting.
+	more := remote.SendRequest{Request: remote.WorkRequest{Capacity: &two}}
+	f.set(func() { more.Session = f.session })
+	must(t, direct.Call(context.Background(), "Work/Send", more, &remote.Empty{}))
 	q.Add("a")
 	wantNext(t, other, "a")
-	calls := f.log()
-	for _, call := range calls {
-		if call == "give back a" {
-			return
-		}
-	}
-	t.Fatalf("%q", calls)
+	wantCalls(t, f, "Queue/Add first", "Queue/Add a", "give back a")
 }
 
 func TestARefusedWorkersGetEnds(t *testing.T) {
-	f, dir := onFake(t)
-	q := openRemote(t, dir)
-	f.mu.Lock()
-	f.bearer = "secret"
-	f.mu.Unlock()
+	f, q := serveQueue(t)
+	f.set(func() { f.token = "secret" })
 	wantShutDown(t, q)
 	wantCode(t, q.Err(), Unauthenticated)
 	q.Add("a") // No retry can help.
@@ -276,31 +260,23 @@ func TestARefusedWorkersGetEnds(t *testing.T) {
 
 // The store is replicated, and this server's process does not own it, or not yet.
 func TestCallsAndWorkersOfAReplicaAreRepeated(t *testing.T) {
-	f, dir := onFake(t)
-	q := openRemote(t, dir)
-	refuse := func() {
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		f.notOwner = 3
-	}
-	refuse()
+	f, q := serveQueue(t)
+	f.failNext(3, "", "NotOwner")
 	q.Add("a")
 	wantCode(t, q.Err(), NotOwner)
-	refuse()
+	f.failNext(3, "", "NotOwner")
 	wantNext(t, q, "a")
 	must(t, q.Finish("a"))
-	refuse()
+	f.failNext(3, "", "NotOwner")
 	_, err := q.AddWith("b", AddOptions{}) // Returns its error, and so is not repeated.
 	wantCode(t, err, NotOwner)
 }
 
 func TestADelayEndsAtItsInstantThoughTheAddIsRepeated(t *testing.T) {
-	f, dir := onFake(t)
-	q := openRemote(t, dir)
+	f, q := serveQueue(t)
 	const repeated = 3
-	f.mu.Lock()
-	f.notOwner, f.delays = repeated, nil
-	f.mu.Unlock()
+	f.failNext(repeated, "", "NotOwner")
+	f.set(func() { f.delays = nil })
 	q.AddAfter("a", time.Hour)
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -314,19 +290,8 @@ func TestADelayEndsAtItsInstantThoughTheAddIsRepeated(t *testing.T) {
 	}
 }
 
-func TestADurabilityHasTheNameOfTheContract(t *testing.T) {
-	for durability, want := range map[Durability]string{
-		DefaultDurability: "", Async: "DURABILITY_ASYNC", Process: "DURABILITY_PROCESS",
-		Power: "DURABILITY_POWER", Replicated: "DURABILITY_REPLICATED"} {
-		if name := durabilityName(durability); name != want {
-			t.Errorf("%d is %q", durability, name)
-		}
-	}
-}
-
 func TestTheEarlierOfTwoRemoteDelaysCounts(t *testing.T) {
-	f, dir := onFake(t)
-	q := openRemote(t, dir)
+	f, q := serveQueue(t)
 	q.Add("a")
 	wantNext(t, q, "a")
 	q.Forget("a")

@@ -1,7 +1,6 @@
 package wq
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -11,188 +10,111 @@ import (
 	"time"
 )
 
-func TestRemoteItemsAreDeduplicatedAndInOrder(t *testing.T) {
-	onServers(t, func(t *testing.T, p *proxy) {
-		q := openRemote(t, p.dir)
-		for _, item := range []string{"a", "b", "a", "c\x00\xff"} {
-			q.Add(item)
-		}
-		wantLen(t, q, 3)
-		for _, item := range []string{"a", "b", "c\x00\xff"} {
-			wantNext(t, q, item)
-			must(t, q.Finish(item))
-		}
-		wantLen(t, q, 0)
-		must(t, q.Err())
-	})
-}
-
 func TestARemoteItemHasTheCauseOfItsAdd(t *testing.T) {
 	const trace = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
-	onServers(t, func(t *testing.T, p *proxy) {
-		q := openRemote(t, p.dir)
-		_, err := q.AddWith("a", AddOptions{Reason: "changed", TraceParent: trace})
-		must(t, err)
-		wantNext(t, q, "a")
-		wantCauses(t, q, "a", Cause{Reason: "changed", TraceParent: trace})
-		must(t, q.Finish("a"))
-		_, err = q.Causes("a")
-		wantCode(t, err, NotProcessing)
-		must(t, q.Err())
-	})
-}
-
-func TestARemoteItemAddedWhileHeldIsHandedOutAgain(t *testing.T) {
-	onServers(t, func(t *testing.T, p *proxy) {
-		q := openRemote(t, p.dir)
-		q.Add("a")
-		wantNext(t, q, "a")
-		again, err := q.AddedAgain("a")
-		must(t, err)
-		if again {
-			t.Fatal("it was not added again")
-		}
-		first, err := q.Token("a")
-		must(t, err)
-		q.Add("a")
-		again, err = q.AddedAgain("a")
-		must(t, err)
-		if !again {
-			t.Fatal("it was added again")
-		}
-		wantLen(t, q, 0)
-		q.Done("a")
-		wantNext(t, q, "a")
-		second, err := q.Token("a")
-		must(t, err)
-		if second <= first {
-			t.Fatalf("the token %d comes after %d", second, first)
-		}
-		q.Done("a")
-		_, err = q.Token("a")
-		wantCode(t, err, NotProcessing)
-		must(t, q.Err())
-	})
+	_, q := serveQueue(t)
+	_, err := q.AddWith("a", AddOptions{Reason: "changed", TraceParent: trace})
+	must(t, err)
+	wantNext(t, q, "a")
+	wantCauses(t, q, "a", Cause{Reason: "changed", TraceParent: trace})
+	must(t, q.Finish("a"))
+	_, err = q.Causes("a")
+	wantCode(t, err, NotProcessing)
+	must(t, q.Err())
 }
 
 func TestRemoteFailuresAreCountedUntilForget(t *testing.T) {
-	onServers(t, func(t *testing.T, p *proxy) {
-		q := openRemote(t, p.dir)
-		q.Add("a")
-		for failures := 0; failures < 3; failures++ {
-			wantNext(t, q, "a")
-			if n := q.NumRequeues("a"); n != failures {
-				t.Fatalf("%d failures, want %d", n, failures)
-			}
-			q.AddRateLimited("a")
-			if n := q.NumRequeues("a"); n != failures+1 {
-				t.Fatalf("%d failures, want %d", n, failures+1)
-			}
-			q.Done("a")
-		}
+	_, q := serveQueue(t)
+	q.Add("a")
+	for failures := 0; failures < 3; failures++ {
 		wantNext(t, q, "a")
-		q.Forget("a")
-		if n := q.NumRequeues("a"); n != 0 {
-			t.Fatalf("%d failures are left", n)
+		if n := q.NumRequeues("a"); n != failures {
+			t.Fatalf("%d failures, want %d", n, failures)
 		}
-		q.Add("a")
-		q.Done("a")
-		wantNext(t, q, "a")
-		if n := q.NumRequeues("a"); n != 0 {
-			t.Fatalf("%d failures are left", n)
+		q.AddRateLimited("a")
+		if n := q.NumRequeues("a"); n != failures+1 {
+			t.Fatalf("%d failures, want %d", n, failures+1)
 		}
 		q.Done("a")
-		must(t, q.Err())
-	})
+	}
+	wantNext(t, q, "a")
+	q.Forget("a")
+	if n := q.NumRequeues("a"); n != 0 {
+		t.Fatalf("%d failures are left", n)
+	}
+	q.Add("a")
+	q.Done("a")
+	wantNext(t, q, "a")
+	if n := q.NumRequeues("a"); n != 0 {
+		t.Fatalf("%d failures are left", n)
+	}
+	q.Done("a")
+	must(t, q.Err())
 }
 
 // Forget first clears the failures that the server has, then the new one is counted.
 func TestARemoteFailureAfterForgetIsTheFirst(t *testing.T) {
-	onServers(t, func(t *testing.T, p *proxy) {
-		q := openRemote(t, p.dir)
-		q.Add("a")
-		wantNext(t, q, "a")
-		q.AddRateLimited("a")
-		q.Done("a")
-		wantNext(t, q, "a")
-		q.Forget("a")
-		q.AddRateLimited("a")
-		q.Done("a")
-		wantNext(t, q, "a")
-		if n := q.NumRequeues("a"); n != 1 {
-			t.Fatalf("%d failures, want 1", n)
-		}
-		q.AddRateLimited("a")
-		q.Forget("a") // Of the failures before the present one.
-		q.Done("a")
-		wantNext(t, q, "a")
-		if n := q.NumRequeues("a"); n != 1 {
-			t.Fatalf("%d failures, want 1", n)
-		}
-		must(t, q.Err())
-	})
+	_, q := serveQueue(t)
+	q.Add("a")
+	wantNext(t, q, "a")
+	q.AddRateLimited("a")
+	q.Done("a")
+	wantNext(t, q, "a")
+	q.Forget("a")
+	q.AddRateLimited("a")
+	q.Done("a")
+	wantNext(t, q, "a")
+	if n := q.NumRequeues("a"); n != 1 {
+		t.Fatalf("%d failures, want 1", n)
+	}
+	q.AddRateLimited("a")
+	q.Forget("a") // Of the failures before the present one.
+	q.Done("a")
+	wantNext(t, q, "a")
+	if n := q.NumRequeues("a"); n != 1 {
+		t.Fatalf("%d failures, want 1", n)
+	}
+	must(t, q.Err())
 }
 
 func TestARemoteItemIsAddedAfterItsDelay(t *testing.T) {
-	onServers(t, func(t *testing.T, p *proxy) {
-		q := openRemote(t, p.dir)
-		const delay = 50 * time.Millisecond
-		start := time.Now()
+	_, q := serveQueue(t)
+	const delay = 50 * time.Millisecond
+	start := time.Now()
+	q.AddAfter("plain", delay)
+	wantNext(t, q, "plain")
+	if waited := time.Since(start); waited < delay {
+		t.Fatalf("it came after %v", waited)
+	}
+	for name, before := range map[string]func(){
+		"as controller-runtime": func() { q.Forget("plain") }, "without Forget": func() {}} {
+		start = time.Now()
+		before()
 		q.AddAfter("plain", delay)
+		q.Done("plain")
 		wantNext(t, q, "plain")
 		if waited := time.Since(start); waited < delay {
-			t.Fatalf("it came after %v", waited)
+			t.Fatalf("%s: it came after %v", name, waited)
 		}
-		for name, before := range map[string]func(){
-			"as controller-runtime": func() { q.Forget("plain") }, "without Forget": func() {}} {
-			start = time.Now()
-			before()
-			q.AddAfter("plain", delay)
-			q.Done("plain")
-			wantNext(t, q, "plain")
-			if waited := time.Since(start); waited < delay {
-				t.Fatalf("%s: it came after %v", name, waited)
-			}
-		}
-		q.Done("plain")
-		must(t, q.Err())
-	})
+	}
+	q.Done("plain")
+	must(t, q.Err())
 }
 
 // Failed and delayed: the delay must not be lost when the failure replaces it in the answer.
 func TestARemoteItemThatFailsAfterADelayKeepsBoth(t *testing.T) {
-	f, dir := onFake(t)
-	q := openRemote(t, dir)
+	f, q := serveQueue(t)
 	q.Add("a")
 	wantNext(t, q, "a")
 	q.Forget("a")
 	q.AddAfter("a", time.Hour)
 	q.AddRateLimited("a")
 	must(t, q.Finish("a"))
-	wantCalls(t, f, "Queue/Add a", "Queue/Add a", "failed a: ")
-}
-
-// wantCalls checks the calls of the fake server, without changes of the capacity and the first
-// Add, which makes the queue.
-func wantCalls(t *testing.T, f *fakeServer, want ...string) {
-	t.Helper()
-	var got []string
-	for _, call := range f.log() {
-		if !strings.HasPrefix(call, "capacity") && call != "Queue/Add" {
-			got = append(got, strings.TrimRight(call, " "))
-		}
-	}
-	for i := range want {
-		want[i] = strings.TrimRight(want[i], " ")
-	}
-	if !reflect.DeepEqual(got, want) {
-		t.Fatalf("got %q, want %q", got, want)
-	}
+	wantCalls(t, f, "Queue/Add a", "Queue/Add a", "failed a:")
 }
 
 func TestARemoteAddReachesTheServerBeforeTheAnswer(t *testing.T) {
-	f, dir := onFake(t)
-	q := openRemote(t, dir)
+	f, q := serveQueue(t)
 	q.Add("a")
 	wantNext(t, q, "a")
 	q.Add("a")
@@ -203,123 +125,115 @@ func TestARemoteAddReachesTheServerBeforeTheAnswer(t *testing.T) {
 
 // Any number of goroutines: every item once, and never two holders of one item.
 func TestEveryRemoteGetHoldsAnotherItem(t *testing.T) {
-	onServers(t, func(t *testing.T, p *proxy) {
-		const workers, items = 20, 500
-		q := openRemote(t, p.dir)
-		holders := newHolders()
-		done := holders.work(t, q, workers)
-		all := make([]string, items)
-		for i := range all {
-			all[i] = fmt.Sprint(i)
-		}
-		result, err := q.AddBatch(all, AddOptions{})
-		must(t, err)
-		if result.Added != items {
-			t.Fatalf("%+v", result)
-		}
-		eventually(t, "all are done", func() bool { return holders.distinct() == items })
-		q.ShutDownWithDrain()
-		done.Wait()
-		must(t, q.Err())
-	})
+	f := serve(t, "")
+	const workers, items = 20, 500
+	q := openRemote(t, f.dir)
+	holders := newHolders()
+	done := holders.work(t, q, workers)
+	all := make([]string, items)
+	for i := range all {
+		all[i] = fmt.Sprint(i)
+	}
+	result, err := q.AddBatch(all, AddOptions{})
+	must(t, err)
+	if result.Added != items {
+		t.Fatalf("%+v", result)
+	}
+	eventually(t, "all are done", func() bool { return holders.distinct() == items })
+	q.ShutDownWithDrain()
+	done.Wait()
+	must(t, q.Err())
 }
 
 // client-go's TestForceQueueShutdown: a worker that never calls Done does not hang the process.
 func TestShutDownEndsTheDrainOfARemoteQueue(t *testing.T) {
-	onServers(t, func(t *testing.T, p *proxy) {
-		for name, end := range map[string]func(q *Queue[string]){
-			"ShutDown": (*Queue[string]).ShutDown,
-			"Stop":     func(q *Queue[string]) { must(t, q.Stop()) },
-		} {
-			q := openRemote(t, p.dir)
-			q.Add(name)
-			wantNext(t, q, name)
-			drained := make(chan bool)
-			go func() {
-				q.ShutDownWithDrain()
-				close(drained)
-			}()
-			eventually(t, "it drains", q.ShuttingDown)
-			select {
-			case <-drained:
-				t.Fatal("it does not wait for the held item")
-			default:
-			}
-			end(q)
-			within(t, drained)
-			q.Done(name)
-			q.ShutDownWithDrain() // Nothing is held any more.
-			must(t, q.Err())
+	f := serve(t, "")
+	for name, end := range map[string]func(q *Queue[string]){
+		"ShutDown": (*Queue[string]).ShutDown,
+		"Stop":     func(q *Queue[string]) { must(t, q.Stop()) },
+	} {
+		q := openRemote(t, f.dir)
+		q.Add(name)
+		wantNext(t, q, name)
+		drained := make(chan bool)
+		go func() {
+			q.ShutDownWithDrain()
+			close(drained)
+		}()
+		eventually(t, "it drains", q.ShuttingDown)
+		select {
+		case <-drained:
+			t.Fatal("it does not wait for the held item")
+		default:
 		}
-	})
+		end(q)
+		within(t, drained)
+		q.Done(name)
+		q.ShutDownWithDrain() // Nothing is held any more.
+		must(t, q.Err())
+	}
 }
 
 func TestAHeldItemIsNotHandedOutAgainBeforeDoneWhenTheConnectionBreaks(t *testing.T) {
-	onServers(t, func(t *testing.T, p *proxy) {
-		q := openRemote(t, p.dir)
-		q.Add("held")
-		wantNext(t, q, "held")
-		old, err := q.Token("held")
-		must(t, err)
-		p.cut(false)
-		q.Add("next")
-		wantNext(t, q, "next") // By the new connection, which has "held" assigned first.
-		_, err = q.Token("held")
-		wantCode(t, err, NotProcessing)
-		got := make(chan string, 1)
-		go func() { got <- take(t, q) }()
-		eventually(t, "it waits", func() bool { return q.backend.waitingGets() == 1 })
-		select {
-		case item := <-got:
-			t.Fatalf("got %q", item)
-		default:
-		}
-		wantCode(t, q.Finish("held"), NotProcessing)
-		if item := within(t, got); item != "held" {
-			t.Fatalf("got %q", item)
-		}
-		token, err := q.Token("held")
-		must(t, err)
-		if token <= old {
-			t.Fatalf("the token %d comes after %d", token, old)
-		}
-		must(t, q.Finish("held"))
-		must(t, q.Finish("next"))
-		wantLen(t, q, 0)
-		if !errors.Is(q.Err(), IOError) { // The outage was reported.
-			t.Fatal(q.Err())
-		}
-	})
+	f, q := serveQueue(t)
+	q.Add("held")
+	wantNext(t, q, "held")
+	old, err := q.Token("held")
+	must(t, err)
+	f.cut(false)
+	q.Add("next")
+	wantNext(t, q, "next") // By the new connection, which has "held" assigned first.
+	_, err = q.Token("held")
+	wantCode(t, err, NotProcessing)
+	got := make(chan string, 1)
+	go func() { got <- take(t, q) }()
+	eventually(t, "it waits", func() bool { return q.backend.waitingGets() == 1 })
+	select {
+	case item := <-got:
+		t.Fatalf("got %q", item)
+	default:
+	}
+	wantCode(t, q.Finish("held"), NotProcessing)
+	if item := within(t, got); item != "held" {
+		t.Fatalf("got %q", item)
+	}
+	token, err := q.Token("held")
+	must(t, err)
+	if token <= old {
+		t.Fatalf("the token %d comes after %d", token, old)
+	}
+	must(t, q.Finish("held"))
+	must(t, q.Finish("next"))
+	wantLen(t, q, 0)
+	if !errors.Is(q.Err(), IOError) { // The outage was reported.
+		t.Fatal(q.Err())
+	}
 }
 
 func TestARemoteAddWaitsForTheServer(t *testing.T) {
-	onServers(t, func(t *testing.T, p *proxy) {
-		q := openRemote(t, p.dir)
-		reported := q.Errors()
-		p.cut(true)
-		added := make(chan bool)
-		go func() {
-			q.Add("a")
-			close(added)
-		}()
-		if err := within(t, reported); !errors.Is(err, IOError) {
-			t.Fatal(err)
-		}
-		if _, err := q.AddWith("b", AddOptions{}); !errors.Is(err, IOError) {
-			t.Fatal(err)
-		}
-		p.accepts()
-		within(t, added)
-		wantNext(t, q, "a")
-	})
+	f, q := serveQueue(t)
+	reported := q.Errors()
+	f.cut(true)
+	added := make(chan bool)
+	go func() {
+		q.Add("a")
+		close(added)
+	}()
+	if err := within(t, reported); !errors.Is(err, IOError) {
+		t.Fatal(err)
+	}
+	if _, err := q.AddWith("b", AddOptions{}); !errors.Is(err, IOError) {
+		t.Fatal(err)
+	}
+	f.cut(false)
+	within(t, added)
+	wantNext(t, q, "a")
 }
 
 func TestAnAddThatWaitsForTheServerEndsAtShutDown(t *testing.T) {
-	_, dir := onFake(t)
-	p := newProxy(t, dir)
-	q := openRemote(t, p.dir)
+	f, q := serveQueue(t)
 	reported := q.Errors()
-	p.cut(true)
+	f.cut(true)
 	added := make(chan bool)
 	go func() {
 		q.Add("a")
@@ -331,200 +245,97 @@ func TestAnAddThatWaitsForTheServerEndsAtShutDown(t *testing.T) {
 }
 
 func TestRemoteShutDownEndsGetsAndKeepsHeldItems(t *testing.T) {
-	onServers(t, func(t *testing.T, p *proxy) {
-		q := openRemote(t, p.dir)
-		q.Add("a")
-		wantNext(t, q, "a")
-		waits := make(chan bool)
-		go func() {
-			_, shutdown := q.Get()
-			waits <- shutdown
-		}()
-		eventually(t, "it waits", func() bool { return q.backend.waitingGets() == 1 })
-		drained := make(chan bool)
-		go func() {
-			q.ShutDownWithDrain()
-			close(drained)
-		}()
-		if !within(t, waits) {
-			t.Fatal("Get returned an item")
-		}
-		if !q.ShuttingDown() {
-			t.Fatal("it is not shutting down")
-		}
-		select {
-		case <-drained:
-			t.Fatal("it has not waited for the held item")
-		default:
-		}
-		q.Add("refused")
-		wantCode(t, q.Err(), ShuttingDown)
-		q.AddRateLimited("a")
-		q.Done("a")
-		within(t, drained)
-		wantShutDown(t, q)
-		other := openRemote(t, p.dir)
-		wantNext(t, other, "a")
-		if n := other.NumRequeues("a"); n != 1 {
-			t.Fatalf("%d failures", n)
-		}
-	})
-}
-
-func TestACancelledRemoteGetTakesNoItem(t *testing.T) {
-	onServers(t, func(t *testing.T, p *proxy) {
-		q, other := openRemote(t, p.dir), openRemote(t, p.dir)
-		ctx, cancel := context.WithCancel(context.Background())
-		ended := make(chan error)
-		go func() {
-			_, err := q.GetContext(ctx)
-			ended <- err
-		}()
-		eventually(t, "it waits", func() bool { return q.backend.waitingGets() == 1 })
-		cancel()
-		if err := within(t, ended); err != context.Canceled {
-			t.Fatal(err)
-		}
-		other.Add("a") // Even if it was assigned to the first before that is known.
-		wantNext(t, other, "a")
-		other.Done("a")
-	})
+	f, q := serveQueue(t)
+	q.Add("a")
+	wantNext(t, q, "a")
+	waits := make(chan bool)
+	go func() {
+		_, shutdown := q.Get()
+		waits <- shutdown
+	}()
+	eventually(t, "it waits", func() bool { return q.backend.waitingGets() == 1 })
+	drained := make(chan bool)
+	go func() {
+		q.ShutDownWithDrain()
+		close(drained)
+	}()
+	if !within(t, waits) {
+		t.Fatal("Get returned an item")
+	}
+	if !q.ShuttingDown() {
+		t.Fatal("it is not shutting down")
+	}
+	select {
+	case <-drained:
+		t.Fatal("it has not waited for the held item")
+	default:
+	}
+	q.Add("refused")
+	wantCode(t, q.Err(), ShuttingDown)
+	q.AddRateLimited("a")
+	q.Done("a")
+	within(t, drained)
+	wantShutDown(t, q)
+	other := openRemote(t, f.dir)
+	wantNext(t, other, "a")
+	if n := other.NumRequeues("a"); n != 1 {
+		t.Fatalf("%d failures", n)
+	}
 }
 
 func TestACloseGivesHeldItemsBack(t *testing.T) {
-	onServers(t, func(t *testing.T, p *proxy) {
-		q, other := openRemote(t, p.dir), openRemote(t, p.dir)
-		q.Add("a")
-		wantNext(t, q, "a")
-		q.Add("b")
-		must(t, q.Close())
-		must(t, q.Close())
-		wantNext(t, other, "a")
-		wantNext(t, other, "b")
-		wantCode(t, q.Finish("a"), NotProcessing)
-		wantShutDown(t, q)
-		q.Add("c")
-		wantCode(t, q.Err(), ShuttingDown)
-	})
-}
-
-func TestRemoteBatches(t *testing.T) {
-	onServers(t, func(t *testing.T, p *proxy) {
-		q := openRemote(t, p.dir)
-		result, err := q.AddBatch([]string{"a", "", "b", "a"}, AddOptions{})
-		must(t, err)
-		if result.Added != 2 || result.Deduplicated != 1 || len(result.Refused) != 1 ||
-			result.Refused[0].Index != 1 || !errors.Is(result.Refused[0].Err, InvalidArgument) {
-			t.Fatalf("%+v", result)
-		}
-		ctx, cancel := context.WithTimeout(context.Background(), patience)
-		defer cancel()
-		var items []string
-		for len(items) < 2 {
-			more, err := q.GetBatch(ctx, 10)
-			must(t, err)
-			items = append(items, more...)
-		}
-		if !reflect.DeepEqual(items, []string{"a", "b"}) {
-			t.Fatalf("%q", items)
-		}
-		wantCode(t, q.FinishBatch([]string{"a", "c", "b"}), NotProcessing)
-		counts, err := q.Counts()
-		must(t, err)
-		if counts.Processing != 0 || counts.Queued != 0 || counts.Dones != 2 {
-			t.Fatalf("%+v", counts)
-		}
-	})
+	f := serve(t, "")
+	q, other := openRemote(t, f.dir), openRemote(t, f.dir)
+	q.Add("a")
+	wantNext(t, q, "a")
+	q.Add("b")
+	must(t, q.Close())
+	must(t, q.Close())
+	wantNext(t, other, "a")
+	wantNext(t, other, "b")
+	wantCode(t, q.Finish("a"), NotProcessing)
+	wantShutDown(t, q)
+	q.Add("c")
+	wantCode(t, q.Err(), ShuttingDown)
 }
 
 // A request of all keys would be larger than a server takes.
 func TestALargeRemoteBatchIsSplit(t *testing.T) {
-	onServers(t, func(t *testing.T, p *proxy) {
-		q := openRemote(t, p.dir)
-		const items = 2500
-		all := make([]string, items)
-		for i := range all {
-			all[i] = fmt.Sprintf("%04d%s", i, strings.Repeat("x", 2000))
-		}
-		all[items-1] = ""
-		result, err := q.AddBatch(all, AddOptions{})
-		must(t, err)
-		if result.Added != items-1 || len(result.Refused) != 1 ||
-			result.Refused[0].Index != items-1 {
-			t.Fatalf("%d added, refused: %v", result.Added, result.Refused)
-		}
-		wantLen(t, q, items-1)
-	})
-}
-
-func TestARemoteKeyThatIsNoItemIsQuarantined(t *testing.T) {
-	onServers(t, func(t *testing.T, p *proxy) {
-		text := openRemote(t, p.dir)
-		text.Add("x")
-		text.Add("7")
-		numbers, err := OpenQueue(dial(t, p.dir, ClientOptions{}), "q", QueueOptions[int]{})
-		must(t, err)
-		if n, shutdown := numbers.Get(); shutdown || n != 7 {
-			t.Fatal(n, shutdown)
-		}
-		wantCode(t, numbers.Err(), InvalidArgument)
-		bad, err := text.IsQuarantined("x")
-		must(t, err)
-		if !bad {
-			t.Fatal("it is not quarantined")
-		}
-		keys, err := text.Quarantined()
-		must(t, err)
-		if len(keys) != 1 || keys[0].Key != "x" || keys[0].LastError == "" {
-			t.Fatalf("%+v", keys)
-		}
-		outcome, err := text.AddWith("x", AddOptions{})
-		must(t, err)
-		if outcome != Held {
-			t.Fatal(outcome)
-		}
-	})
-}
-
-func TestRemoteItemsAreRemovedAndDelaysCancelled(t *testing.T) {
-	onServers(t, func(t *testing.T, p *proxy) {
-		q := openRemote(t, p.dir)
-		q.Add("a")
-		q.AddAfter("b", time.Hour)
-		must(t, q.Remove("a"))
-		wantCode(t, q.Remove("a"), NotFound)
-		must(t, q.CancelDelay("b"))
-		wantCode(t, q.CancelDelay("b"), NotFound)
-		counts, err := q.Counts()
-		must(t, err)
-		if counts.Queued != 0 || counts.Delayed != 0 {
-			t.Fatalf("%+v", counts)
-		}
-		q.Forget("a") // It has no failures.
-		must(t, q.Err())
-	})
+	_, q := serveQueue(t)
+	const items = 2500
+	all := make([]string, items)
+	for i := range all {
+		all[i] = fmt.Sprintf("%04d%s", i, strings.Repeat("x", 2000))
+	}
+	all[items-1] = ""
+	result, err := q.AddBatch(all, AddOptions{})
+	must(t, err)
+	if result.Added != items-1 || len(result.Refused) != 1 ||
+		result.Refused[0].Index != items-1 {
+		t.Fatalf("%d added, refused: %v", result.Added, result.Refused)
+	}
+	wantLen(t, q, items-1)
 }
 
 func TestARemoteQueueMustExistIfAsked(t *testing.T) {
-	onServers(t, func(t *testing.T, p *proxy) {
-		client := dial(t, p.dir, ClientOptions{})
-		_, err := OpenQueue(client, "missing", QueueOptions[string]{MustExist: true})
-		wantCode(t, err, NotFound)
-		q, err := OpenQueue(client, "new", QueueOptions[string]{})
-		must(t, err)
-		must(t, q.Close())
-		names, err := client.QueueNames()
-		must(t, err)
-		if !reflect.DeepEqual(names, []string{"new"}) {
-			t.Fatalf("%q", names)
-		}
-		must(t, client.Health())
-	})
+	f := serve(t, "")
+	client := dial(t, f.dir, ClientOptions{})
+	_, err := OpenQueue(client, "missing", QueueOptions[string]{MustExist: true})
+	wantCode(t, err, NotFound)
+	q, err := OpenQueue(client, "new", QueueOptions[string]{})
+	must(t, err)
+	must(t, q.Close())
+	names, err := client.QueueNames()
+	must(t, err)
+	if !reflect.DeepEqual(names, []string{"new"}) {
+		t.Fatalf("%q", names)
+	}
+	must(t, client.Health())
 }
 
 func TestAnOptionOfTheOwnerIsRefused(t *testing.T) {
-	_, dir := onFake(t)
-	client := dial(t, dir, ClientOptions{})
+	f := serve(t, "")
+	client := dial(t, f.dir, ClientOptions{})
 	o := reflect.TypeOf(QueueOptions[string]{})
 	own := map[string]bool{
 		"Codec": true, "GroupOf": true, "MustExist": true, "Durability": true, "StopOnShutDown": true}
@@ -577,8 +388,8 @@ func TestARemoteControllersQueueHasThePrioritiesOfItsOwner(t *testing.T) {
 		RateLimited bool
 		Priority    *int
 	}
-	f, dir := onFake(t)
-	client := dial(t, dir, ClientOptions{})
+	f := serve(t, "[queue *]\norder = priorities\n")
+	client := dial(t, f.dir, ClientOptions{})
 	q := NewPriorityQueue[opts](client, "Pods of all nodes", QueueOptions[string]{})
 	seven := 7
 	q.AddWithOpts(opts{Priority: &seven}, "a", "b")
@@ -593,12 +404,11 @@ func TestARemoteControllersQueueHasThePrioritiesOfItsOwner(t *testing.T) {
 	q.AddWithOpts(opts{RateLimited: true, Priority: &seven}, item)
 	must(t, q.Finish(item))
 	must(t, q.Err())
-	wantCalls(t, f, "Queue/Add a,b", "requeue a", "failed b: ")
+	wantCalls(t, f, "Queue/Add a,b", "requeue a", "failed b:")
 }
 
 func TestARemoteQueueReleasesLater(t *testing.T) {
-	f, dir := onFake(t)
-	q := openRemote(t, dir)
+	f, q := serveQueue(t)
 	wantCode(t, q.ReleaseAfter("a", time.Hour), NotFound)
 	wantCode(t, q.ReleaseAfter("a", -time.Hour), NotFound)
 	wantCode(t, q.ReleaseAfter("a", 500*time.Nanosecond), NotFound)
@@ -607,8 +417,7 @@ func TestARemoteQueueReleasesLater(t *testing.T) {
 }
 
 func TestARemoteQueueSaysWhatItDoesNotHave(t *testing.T) {
-	_, dir := onFake(t)
-	q := openRemote(t, dir)
+	_, q := serveQueue(t)
 	_, err := q.PositionOf("a")
 	wantCode(t, err, NotSupported)
 	wantCode(t, q.SetCursor("c", "1"), NotSupported)
@@ -632,35 +441,31 @@ func TestARemoteQueueSaysWhatItDoesNotHave(t *testing.T) {
 
 // As in client-go: the event that it stands for must not be lost.
 func TestAddRateLimitedOfARemoteItemThatIsNotHeldAddsIt(t *testing.T) {
-	onServers(t, func(t *testing.T, p *proxy) {
-		q := openRemote(t, p.dir)
-		q.AddRateLimited("a")
-		_, err := q.AddWith("b", AddOptions{RateLimited: true})
-		must(t, err)
-		_, err = q.AddWith("c", AddOptions{RateLimited: true, After: time.Hour})
-		must(t, err)
-		wantNext(t, q, "a")
-		q.Done("a")
-		counts, err := q.Counts()
-		must(t, err)
-		if counts.Queued != 1 || counts.Delayed != 1 || counts.Failures != 0 {
-			t.Fatalf("%+v", counts)
-		}
-		must(t, q.Stop())
-		_, err = q.AddWith("d", AddOptions{RateLimited: true})
-		wantCode(t, err, ShuttingDown)
-		must(t, q.Err())
-	})
+	_, q := serveQueue(t)
+	q.AddRateLimited("a")
+	_, err := q.AddWith("b", AddOptions{RateLimited: true})
+	must(t, err)
+	_, err = q.AddWith("c", AddOptions{RateLimited: true, After: time.Hour})
+	must(t, err)
+	wantNext(t, q, "a")
+	q.Done("a")
+	counts, err := q.Counts()
+	must(t, err)
+	if counts.Queued != 1 || counts.Delayed != 1 || counts.Failures != 0 {
+		t.Fatalf("%+v", counts)
+	}
+	must(t, q.Stop())
+	_, err = q.AddWith("d", AddOptions{RateLimited: true})
+	wantCode(t, err, ShuttingDown)
+	must(t, q.Err())
 }
 
 func TestAStoresPathMayBeLongerThanASockets(t *testing.T) {
 	base := socketDir(t)
 	long := base + "/" + strings.Repeat("d", 120)
 	must(t, os.Mkdir(long, 0o700))
-	short := socketDir(t)
-	f := newFakeServer(t, short)
-	t.Cleanup(f.close)
-	must(t, os.Rename(short+"/control.sock", long+"/control.sock"))
+	f := serve(t, "")
+	must(t, os.Rename(f.dir+"/control.sock", long+"/control.sock"))
 	q := openRemote(t, long)
 	q.Add("a")
 	wantNext(t, q, "a")
@@ -670,17 +475,15 @@ func TestAStoresPathMayBeLongerThanASockets(t *testing.T) {
 }
 
 func TestDialTakesASocketAnAddressAndAToken(t *testing.T) {
-	f, dir := onFake(t)
-	must(t, dial(t, "unix:"+dir+"/control.sock", ClientOptions{}).Health())
+	f := serve(t, "")
+	must(t, dial(t, "unix:"+f.dir+"/control.sock", ClientOptions{}).Health())
 	_, err := Dial("", ClientOptions{})
 	wantCode(t, err, InvalidArgument)
-	_, err = Dial(dir, ClientOptions{Timeout: -1})
+	_, err = Dial(f.dir, ClientOptions{Timeout: -1})
 	wantCode(t, err, InvalidArgument)
-	f.mu.Lock()
-	f.bearer = "secret"
-	f.mu.Unlock()
-	wantCode(t, dial(t, dir, ClientOptions{Token: "wrong"}).Health(), Unauthenticated)
-	must(t, dial(t, dir, ClientOptions{Token: "secret"}).Health())
+	f.set(func() { f.token = "secret" })
+	wantCode(t, dial(t, f.dir, ClientOptions{Token: "wrong"}).Health(), Unauthenticated)
+	must(t, dial(t, f.dir, ClientOptions{Token: "secret"}).Health())
 	wantCode(t, dial(t, t.TempDir(), ClientOptions{}).Health(), IOError)
 	wantCode(t, dial(t, "127.0.0.1:1", ClientOptions{}).Health(), IOError)
 }

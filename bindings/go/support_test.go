@@ -17,6 +17,24 @@ func must(t testing.TB, err error) {
 	}
 }
 
+// doors are where queues are opened; without cgo there are no linked ones.
+var doors = map[string]func(t *testing.T) Opener{
+	"remote": func(t *testing.T) Opener { return dial(t, serve(t, "").dir, ClientOptions{}) }}
+
+// onDoors runs a case on a linked queue, and on a remote one.
+func onDoors(t *testing.T, run func(t *testing.T, at Opener)) {
+	for name, door := range doors {
+		t.Run(name, func(t *testing.T) { run(t, door(t)) })
+	}
+}
+
+func openQueue(t testing.TB, at Opener, options QueueOptions[string]) *Queue[string] {
+	t.Helper()
+	q, err := OpenQueue(at, "q", options)
+	must(t, err)
+	return q
+}
+
 // wantCode checks the code of an error.
 func wantCode(t testing.TB, err error, code Code) {
 	t.Helper()
@@ -80,3 +98,5 @@ func eventually(t testing.TB, what string, holds func() bool) {
 		<-time.After(time.Millisecond)
 	}
 }
+
+func second[V any](_ V, err error) error { return err }

@@ -11,38 +11,6 @@ import (
 
 // The behaviour that users of client-go's workqueue rely on, method by method.
 
-func TestAddIsDeduplicatedAndFirstInFirstOut(t *testing.T) {
-	q := memoryQueue(t)
-	for _, item := range []string{"a", "b", "a", "c", "b"} {
-		q.Add(item)
-	}
-	wantLen(t, q, 3)
-	for _, item := range []string{"a", "b", "c"} {
-		wantNext(t, q, item)
-	}
-	wantNothing(t, q)
-}
-
-func TestAddWhileProcessingIsHandedOutAfterDone(t *testing.T) {
-	q := memoryQueue(t)
-	q.Add("a")
-	wantNext(t, q, "a")
-	q.Add("a")
-	q.Add("a")
-	wantLen(t, q, 0) // Held: no other worker may get it.
-	wantNothing(t, q)
-	again, err := q.AddedAgain("a")
-	must(t, err)
-	if !again {
-		t.Fatal("the item was added again")
-	}
-	q.Done("a")
-	wantLen(t, q, 1)
-	wantNext(t, q, "a")
-	q.Done("a")
-	wantLen(t, q, 0)
-}
-
 func TestErrReportsDoneOfAnItemThatIsNotHeld(t *testing.T) {
 	q := memoryQueue(t)
 	q.Done("a")

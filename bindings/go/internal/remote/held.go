@@ -172,8 +172,8 @@ func (w *Worker) done(key string, result chan<- error) error {
 }
 
 // Microseconds rounds up, so that no delay is shorter than asked for, and none becomes 0.
-func Microseconds(d time.Duration) Int64 {
-	us := Int64(d / time.Microsecond)
+func Microseconds(d time.Duration) int64 {
+	us := int64(d / time.Microsecond)
 	if d%time.Microsecond > 0 {
 		us++
 	}
@@ -181,7 +181,7 @@ func Microseconds(d time.Duration) Int64 {
 }
 
 // MicrosecondsUntil is 0 of a time that is over.
-func MicrosecondsUntil(at time.Time) Int64 {
+func MicrosecondsUntil(at time.Time) int64 {
 	if d := time.Until(at); d > 0 {
 		return Microseconds(d)
 	}

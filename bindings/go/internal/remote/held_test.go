@@ -7,7 +7,7 @@ import (
 )
 
 func TestDurationsAreRoundedUp(t *testing.T) {
-	for d, want := range map[time.Duration]Int64{
+	for d, want := range map[time.Duration]int64{
 		0: 0, 1: 1, 500: 1, 1000: 1, 1001: 2, math.MaxInt64: math.MaxInt64/1000 + 1, -1: 0, -2000: -2,
 	} {
 		if got := Microseconds(d); got != want {

@@ -7,18 +7,7 @@ import (
 	"strconv"
 )
 
-// Int64 is an int64 or a uint64 below 2^63. protobuf's JSON has them as strings.
-type Int64 int64
-
-func (n Int64) MarshalJSON() ([]byte, error) {
-	return strconv.AppendQuote(nil, strconv.FormatInt(int64(n), 10)), nil
-}
-
-func (n *Int64) UnmarshalJSON(text []byte) error {
-	v, err := strconv.ParseInt(string(bytes.Trim(text, `"`)), 10, 64)
-	*n = Int64(v)
-	return err
-}
+// protobuf's JSON has 64-bit integers as strings: an int64 by the option "string" of its field.
 
 // Uint64 is a uint64.
 type Uint64 uint64
@@ -45,7 +34,7 @@ type AddRequest struct {
 	Create     bool     `json:"create,omitempty"`
 	Lane       *int32   `json:"lane,omitempty"`
 	Group      []byte   `json:"group,omitempty"`
-	DelayUs    Int64    `json:"delay_us,omitempty"`
+	DelayUs    int64    `json:"delay_us,omitempty,string"`
 	Durability string   `json:"durability,omitempty"`
 	Cause      *Cause   `json:"cause,omitempty"`
 	// An empty name: that of the default.
@@ -54,8 +43,8 @@ type AddRequest struct {
 }
 
 type Debounce struct {
-	QuietUs   Int64 `json:"quiet_us"`
-	MaxWaitUs Int64 `json:"max_wait_us"`
+	QuietUs   int64 `json:"quiet_us,string"`
+	MaxWaitUs int64 `json:"max_wait_us,string"`
 }
 
 type Cause struct {
@@ -111,7 +100,7 @@ type KeyRow struct {
 	Group           []byte `json:"group"`
 	Failures        Uint64 `json:"failures"`
 	LastError       string `json:"last_error"`
-	QuarantinedAtUs Int64  `json:"quarantined_at_us"`
+	QuarantinedAtUs int64  `json:"quarantined_at_us,string"`
 }
 
 type SearchResponse struct {
@@ -124,7 +113,7 @@ type ChangeRequest struct {
 	Kind       string   `json:"kind"`
 	Keys       [][]byte `json:"keys"`
 	Durability string   `json:"durability,omitempty"`
-	DelayUs    Int64    `json:"delay_us,omitempty"`
+	DelayUs    int64    `json:"delay_us,omitempty,string"`
 }
 
 type ChangeResponse struct {
@@ -134,7 +123,7 @@ type ChangeResponse struct {
 
 type PauseRequest struct {
 	Queue string `json:"queue"`
-	ForUs *Int64 `json:"for_us,omitempty"`
+	ForUs *int64 `json:"for_us,omitempty,string"`
 }
 
 type FlushRequest struct {
@@ -163,8 +152,8 @@ type Hello struct {
 	Queue          string `json:"queue"`
 	Name           string `json:"name"`
 	Capacity       uint32 `json:"capacity"`
-	SilenceLimitUs Int64  `json:"silence_limit_us,omitempty"`
-	KeyLimitUs     Int64  `json:"key_limit_us,omitempty"`
+	SilenceLimitUs int64  `json:"silence_limit_us,omitempty,string"`
+	KeyLimitUs     int64  `json:"key_limit_us,omitempty,string"`
 	TellsStarts    bool   `json:"tells_starts,omitempty"`
 }
 
@@ -183,7 +172,7 @@ type Failed struct {
 }
 
 type RequeueAfter struct {
-	DelayUs Int64 `json:"delay_us"`
+	DelayUs int64 `json:"delay_us,string"`
 }
 
 type WorkResponse struct {
@@ -197,7 +186,7 @@ type WorkResponse struct {
 
 type Welcome struct {
 	Session        string `json:"session"`
-	SilenceLimitUs Int64  `json:"silence_limit_us"`
+	SilenceLimitUs int64  `json:"silence_limit_us,string"`
 	StoreUUID      string `json:"store_uuid"`
 }
 

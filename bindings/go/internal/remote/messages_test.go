@@ -55,8 +55,8 @@ func protoFields(t *testing.T) map[string]string {
 var goTypes = map[string]string{
 	"bytes": "[]uint8", "repeated bytes": "[][]uint8", "optional bytes": "[]uint8",
 	"string": "string", "bool": "bool", "uint32": "uint32", "optional uint32": "*uint32",
-	"sint32": "int32", "optional sint32": "*int32", "int64": "remote.Int64",
-	"optional int64": "*remote.Int64", "uint64": "remote.Uint64",
+	"sint32": "int32", "optional sint32": "*int32", "int64": "int64",
+	"optional int64": "*int64", "uint64": "remote.Uint64",
 	"repeated uint64": "[]remote.Uint64", "Durability": "string", "Code": "string",
 	"DelayMode": "string", "Kind": "string", "Sort": "string"}
 
@@ -80,7 +80,7 @@ func TestTheMessagesHaveTheFieldsOfTheProto(t *testing.T) {
 		of := reflect.TypeOf(m)
 		for i := 0; i < of.NumField(); i++ {
 			f := of.Field(i)
-			tag, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+			tag, options, _ := strings.Cut(f.Tag.Get("json"), ",")
 			kind, known := fields[name+"."+tag]
 			switch want, simple := goTypes[kind]; {
 			case name == "WorkResponse" && tag == "error": // Of HTTP: the last line of a stream.
@@ -88,6 +88,9 @@ func TestTheMessagesHaveTheFieldsOfTheProto(t *testing.T) {
 				t.Errorf("the message %s has no field %s", name, tag)
 			case simple && f.Type.String() != want:
 				t.Errorf("%s.%s is a %s, so not a %s", name, tag, kind, f.Type)
+			case strings.HasSuffix(kind, "int64") && f.Type.Kind() != reflect.Slice &&
+				want != "remote.Uint64" && !strings.HasSuffix(options, "string"):
+				t.Errorf("%s.%s is written as a number", name, tag)
 			case !simple && f.Type.Kind() != reflect.Pointer && f.Type.Kind() != reflect.Struct &&
 				f.Type.Kind() != reflect.Slice:
 				t.Errorf("%s.%s is a %s, so not a %s", name, tag, kind, f.Type)
