@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"sync"
 	"time"
 
@@ -143,24 +144,27 @@ func (c *Client) call(method string, request, response any) error {
 // Health returns nil if the server answers and what it acknowledges is durable; NotDurable with the
 // failure of its store; IOError if it cannot be reached. As a readiness check: see Store.Health.
 func (c *Client) Health() error {
-	var store remote.GetStoreResponse
-	if err := c.call("Admin/GetStore", remote.Empty{}, &store); err != nil {
+	store, err := c.store()
+	if err != nil {
 		return err
 	}
 	return fromRemote(store.Health.Err())
 }
 
+func (c *Client) store() (store remote.GetStoreResponse, err error) {
+	err = c.call("Admin/GetStore", remote.Empty{}, &store)
+	return store, err
+}
+
 // UUID returns the UUID of the server's store.
 func (c *Client) UUID() (string, error) {
-	var store remote.GetStoreResponse
-	err := c.call("Admin/GetStore", remote.Empty{}, &store)
+	store, err := c.store()
 	return store.UUID, err
 }
 
 // QueueNames returns the names of all queues of the server's store, sorted.
 func (c *Client) QueueNames() ([]string, error) {
-	var store remote.GetStoreResponse
-	err := c.call("Admin/GetStore", remote.Empty{}, &store)
+	store, err := c.store()
 	var names []string
 	for _, q := range store.Queues {
 		names = append(names, q.Name)
@@ -188,26 +192,20 @@ func durabilityName(d Durability) string {
 		Power: "DURABILITY_POWER", Replicated: "DURABILITY_REPLICATED"}[d]
 }
 
+// callersOptions are those that a remote queue takes; its owner sets the others.
+var callersOptions = map[string]bool{"MustExist": true, "Durability": true, "StopOnShutDown": true}
+
 // ownersOption returns the name of an option that is set and belongs to the queue's owner; "": none
 // is.
 func ownersOption(request openRequest) string {
-	o := request.options
-	for _, option := range []struct {
-		name string
-		set  bool
-	}{
-		{"Limiter", request.hasLimiter}, {"Backoff", o.Backoff != nil}, {"Order", o.Order != FIFO},
-		{"Lanes", o.Lanes != nil}, {"ReAddRaisesLane", o.ReAddRaisesLane},
-		{"StarvationBound", o.StarvationBound != 0}, {"MergeDelays", o.MergeDelays},
-		{"Shards", o.Shards != 0}, {"MaxRequeues", o.MaxRequeues != 0},
-		{"AddReleasesQuarantined", o.AddReleasesQuarantined},
-		{"MaxKeyBytes", o.MaxKeyBytes != 0}, {"Debounce", o.Debounce != Debounce{}},
-		{"MaxPending", o.MaxPending != 0}, {"WhenFull", o.WhenFull != WaitForRoom},
-		{"Resync", o.Resync != Resync{}}, {"StuckAfter", o.StuckAfter != 0},
-		{"GroupLimits", o.GroupLimits != GroupLimits{}}, {"Limits", o.Limits != GroupLimits{}},
-	} {
-		if option.set {
-			return option.name
+	if request.hasLimiter {
+		return "Limiter"
+	}
+	options := reflect.ValueOf(request.options)
+	for i := 0; i < options.NumField(); i++ {
+		name := options.Type().Field(i).Name
+		if !callersOptions[name] && !options.Field(i).IsZero() {
+			return name
 		}
 	}
 	return ""

@@ -50,13 +50,12 @@ func parseNamespacedName(key string) (NamespacedName, error) {
 
 // DefaultCodec returns the codec of
 //   - strings: their bytes;
-//   - integers: in decimal;
 //   - structs with exactly a Namespace and a Name, both strings, at any depth of embedding, such as
 //     reconcile.Request and types.NamespacedName: see NamespacedName;
-//   - booleans, and other structs and arrays of all these: their values in order, with "/" between
-//     them; a "/" in a string is written as "%2F", and a "%" as "%25". If a field is added to the
-//     type, its former keys are no items of it any more, and are quarantined when they are handed
-//     out.
+//   - integers, in decimal, booleans, and other structs and arrays of all these: their values in
+//     order, with "/" between them; a "/" in a string is written as "%2F", and a "%" as "%25". If a
+//     field is added to the type, its former keys are no items of it any more, and are quarantined
+//     when they are handed out.
 //
 // InvalidArgument: T has a pointer, an interface, a float or a channel, and needs its own Codec.
 func DefaultCodec[T comparable]() (Codec[T], error) {
@@ -64,9 +63,6 @@ func DefaultCodec[T comparable]() (Codec[T], error) {
 	t := reflect.TypeOf(zero)
 	if t != nil && t.Kind() == reflect.String {
 		return stringCodec[T]{}, nil
-	}
-	if t != nil && t.Kind() >= reflect.Int && t.Kind() <= reflect.Uint64 {
-		return integerCodec[T]{}, nil
 	}
 	if t != nil && isNamespacedName(t) {
 		return namespacedNameCodec[T]{}, nil
@@ -89,34 +85,6 @@ func (stringCodec[T]) Encode(item T) (string, error) {
 }
 
 func (stringCodec[T]) Decode(key string) (T, error) { return *(*T)(unsafe.Pointer(&key)), nil }
-
-// integerCodec is for T of an integer kind.
-type integerCodec[T comparable] struct{}
-
-func (integerCodec[T]) Encode(item T) (string, error) {
-	if v := reflect.ValueOf(item); v.CanInt() {
-		return strconv.FormatInt(v.Int(), 10), nil
-	} else {
-		return strconv.FormatUint(v.Uint(), 10), nil
-	}
-}
-
-func (c integerCodec[T]) Decode(key string) (item T, err error) {
-	v := reflect.ValueOf(&item).Elem()
-	if v.CanInt() {
-		var n int64
-		n, err = strconv.ParseInt(key, 10, v.Type().Bits())
-		v.SetInt(n)
-	} else {
-		var n uint64
-		n, err = strconv.ParseUint(key, 10, v.Type().Bits())
-		v.SetUint(n)
-	}
-	if back, _ := c.Encode(item); err == nil && back != key { // Done would name another key.
-		err = fmt.Errorf("%q is not how this number is written", key)
-	}
-	return item, err
-}
 
 // isNamespacedName reports whether t has the layout and field names of NamespacedName.
 func isNamespacedName(t reflect.Type) bool {

@@ -2,7 +2,10 @@ package wq
 
 // This file has the options of stores, queues and Adds, and the queue's own rate limiters.
 
-import "time"
+import (
+	"reflect"
+	"time"
+)
 
 // Durability is how durable a call's effect is when the call returns.
 type Durability int32
@@ -203,16 +206,17 @@ type QueueOptions[T comparable] struct {
 	StopOnShutDown bool
 }
 
-// untyped returns the options without Codec, Limiter and GroupOf.
+// untyped returns the options without Codec, Limiter and GroupOf, whose types have an item's.
 func (o QueueOptions[T]) untyped() QueueOptions[string] {
-	return QueueOptions[string]{
-		Backoff: o.Backoff, MustExist: o.MustExist, Order: o.Order, Lanes: o.Lanes,
-		ReAddRaisesLane: o.ReAddRaisesLane, StarvationBound: o.StarvationBound,
-		MergeDelays: o.MergeDelays, Shards: o.Shards, MaxRequeues: o.MaxRequeues,
-		AddReleasesQuarantined: o.AddReleasesQuarantined, Durability: o.Durability,
-		MaxKeyBytes: o.MaxKeyBytes, Debounce: o.Debounce, MaxPending: o.MaxPending,
-		WhenFull: o.WhenFull, StuckAfter: o.StuckAfter, Resync: o.Resync,
-		StopOnShutDown: o.StopOnShutDown, GroupLimits: o.GroupLimits, Limits: o.Limits}
+	o.Codec, o.Limiter, o.GroupOf = nil, nil, nil
+	var untyped QueueOptions[string]
+	from, to := reflect.ValueOf(o), reflect.ValueOf(&untyped).Elem()
+	for i := 0; i < to.NumField(); i++ {
+		if !from.Field(i).IsZero() {
+			to.Field(i).Set(from.Field(i))
+		}
+	}
+	return untyped
 }
 
 // AddOptions are the options of AddWith and AddBatch; the zero value is Add.
