@@ -19,48 +19,16 @@ static inline wqgo_result wqgo_result_of(wq_code code, int32_t outcome, const wq
   return result;
 }
 
-// wq_add_options without its pointers.
-typedef struct wqgo_add_options {
-  int32_t has_lane;
-  int32_t lane;
-  int32_t durability;
-  int32_t has_retry_delay;
-  int64_t retry_delay_us;
-  int32_t has_max_delay;
-  int64_t max_delay_us;
-  int32_t delay_mode;
-  int32_t has_debounce;
-  int64_t debounce_quiet_us;
-  int64_t debounce_max_wait_us;
-  int32_t has_wait_for_room;
-  int64_t wait_for_room_us;
-  int32_t if_absent;
-} wqgo_add_options;
-
-static inline wq_add_options wqgo_to_add_options(wqgo_add_options options, _GoString_ group,
-                                                 _GoString_ reason, _GoString_ trace_parent) {
-  const wq_add_options all = {.size = sizeof all,
-                              .has_lane = options.has_lane,
-                              .lane = options.lane,
-                              .durability = options.durability,
-                              .has_retry_delay = options.has_retry_delay,
-                              .retry_delay_us = options.retry_delay_us,
-                              .group = _GoStringLen(group) == 0 ? NULL : _GoStringPtr(group),
-                              .group_size = _GoStringLen(group),
-                              .has_max_delay = options.has_max_delay,
-                              .max_delay_us = options.max_delay_us,
-                              .reason = _GoStringPtr(reason),
-                              .reason_size = _GoStringLen(reason),
-                              .trace_parent = _GoStringPtr(trace_parent),
-                              .trace_parent_size = _GoStringLen(trace_parent),
-                              .delay_mode = options.delay_mode,
-                              .has_debounce = options.has_debounce,
-                              .debounce_quiet_us = options.debounce_quiet_us,
-                              .debounce_max_wait_us = options.debounce_max_wait_us,
-                              .has_wait_for_room = options.has_wait_for_room,
-                              .wait_for_room_us = options.wait_for_room_us,
-                              .if_absent = options.if_absent};
-  return all;
+// The options with these texts. Go passes them apart: its strings are valid during the call alone.
+static inline wq_add_options wqgo_with_texts(wq_add_options options, _GoString_ group,
+                                             _GoString_ reason, _GoString_ trace_parent) {
+  options.group = _GoStringLen(group) == 0 ? NULL : _GoStringPtr(group);
+  options.group_size = _GoStringLen(group);
+  options.reason = _GoStringPtr(reason);
+  options.reason_size = _GoStringLen(reason);
+  options.trace_parent = _GoStringPtr(trace_parent);
+  options.trace_parent_size = _GoStringLen(trace_parent);
+  return options;
 }
 
 // Adds without an outcome, which Queue.Add does not return.
@@ -79,10 +47,10 @@ typedef struct wqgo_observed {
 static inline wqgo_observed wqgo_observe(wq_source source, _GoString_ object, _GoString_ version,
                                          _GoString_ tombstone, const char* keys, size_t keys_size,
                                          int32_t filtered, int32_t deleted,
-                                         wqgo_add_options options, _GoString_ reason,
+                                         wq_add_options options, _GoString_ reason,
                                          _GoString_ trace_parent) {
   const _GoString_ no_group = {0};
-  const wq_add_options all = wqgo_to_add_options(options, no_group, reason, trace_parent);
+  const wq_add_options all = wqgo_with_texts(options, no_group, reason, trace_parent);
   const wq_observation seen = {.size = sizeof seen,
                                .object = _GoStringPtr(object),
                                .object_size = _GoStringLen(object),
@@ -111,10 +79,10 @@ static inline wq_code wqgo_begin_list(wq_source source, _GoString_ scope, _GoStr
   return wq_source_begin_list(source, &options, list, error);
 }
 
-static inline wqgo_result wqgo_end_list(wq_source list, wqgo_add_options options, _GoString_ reason,
+static inline wqgo_result wqgo_end_list(wq_source list, wq_add_options options, _GoString_ reason,
                                         _GoString_ trace_parent) {
   const _GoString_ no_group = {0};
-  const wq_add_options all = wqgo_to_add_options(options, no_group, reason, trace_parent);
+  const wq_add_options all = wqgo_with_texts(options, no_group, reason, trace_parent);
   wq_error error;
   return wqgo_result_of(wq_source_end_list(list, &all, &error), 0, &error);
 }
@@ -124,9 +92,9 @@ typedef enum wqgo_how { WQGO_AT_ONCE, WQGO_AFTER, WQGO_RATE_LIMITED } wqgo_how;
 
 static inline wqgo_result wqgo_add_with(wq_queue queue, _GoString_ key, wqgo_how how,
                                         int64_t delay_us, _GoString_ failure,
-                                        wqgo_add_options options, _GoString_ group,
+                                        wq_add_options options, _GoString_ group,
                                         _GoString_ reason, _GoString_ trace_parent) {
-  const wq_add_options all = wqgo_to_add_options(options, group, reason, trace_parent);
+  const wq_add_options all = wqgo_with_texts(options, group, reason, trace_parent);
   const char* const k = _GoStringPtr(key);
   const size_t size = _GoStringLen(key);
   wq_error error;
@@ -150,10 +118,10 @@ typedef struct wqgo_batch {
 } wqgo_batch;
 
 static inline wqgo_batch wqgo_add_batch(wq_queue queue, const char* list, size_t list_size,
-                                        wqgo_add_options options, _GoString_ group,
+                                        wq_add_options options, _GoString_ group,
                                         _GoString_ reason, _GoString_ trace_parent,
                                         wq_refused* refused, size_t refused_capacity) {
-  const wq_add_options all = wqgo_to_add_options(options, group, reason, trace_parent);
+  const wq_add_options all = wqgo_with_texts(options, group, reason, trace_parent);
   wq_batch_result did = {
       .size = sizeof did, .refused_keys = refused, .refused_capacity = refused_capacity};
   wq_error error;
@@ -163,24 +131,12 @@ static inline wqgo_batch wqgo_add_batch(wq_queue queue, const char* list, size_t
   return batch;
 }
 
-// The calls that take only a key.
-typedef enum wqgo_change {
-  WQGO_DONE,
-  WQGO_FORGET,
-  WQGO_REMOVE,
-  WQGO_CANCEL_DELAY,
-  WQGO_END_DELAY,
-  WQGO_RELEASE,
-  WQGO_DROP,
-  WQGO_DELETE
-} wqgo_change;
+// A call that takes only a key.
+typedef wq_code (*wqgo_change)(wq_queue, const char*, size_t, wq_error*);
 
 static inline wqgo_result wqgo_change_key(wq_queue queue, _GoString_ key, wqgo_change change) {
-  wq_code (*const calls[])(wq_queue, const char*, size_t, wq_error*) = {
-      wq_queue_done,      wq_queue_forget,  wq_queue_remove, wq_queue_cancel_delay,
-      wq_queue_end_delay, wq_queue_release, wq_queue_drop,   wq_queue_delete};
   wq_error error;
-  const wq_code code = calls[change](queue, _GoStringPtr(key), _GoStringLen(key), &error);
+  const wq_code code = change(queue, _GoStringPtr(key), _GoStringLen(key), &error);
   return wqgo_result_of(code, 0, &error);
 }
 

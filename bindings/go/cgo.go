@@ -240,13 +240,6 @@ func readBytes(body func(bytes *C.wq_bytes, e *C.wq_error) C.wq_code) (string, e
 	return r.text(), nil
 }
 
-// number reads a number that visits.h wrote.
-func number(bytes string) int64 {
-	var n int64
-	copy(unsafe.Slice((*byte)(unsafe.Pointer(&n)), 8), bytes)
-	return n
-}
-
 // Version returns the version of the library, which may be later than this package's: "0.1.0".
 func Version() string { return C.GoString(C.wq_version()) }
 

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"time"
 	"unsafe"
+
+	"example.org/wq/internal/remote"
 )
 
 // ManualClock is a clock for tests: its time changes only by Advance. Delays, pauses and limiters
@@ -46,7 +48,7 @@ func (m *ManualClock) Advance(d time.Duration) {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	us := microseconds(d)
+	us := remote.Microseconds(d)
 	m.now = m.now.Add(time.Duration(us) * time.Microsecond)
 	for s := range m.stores {
 		C.wqgo_advance(s.c, C.int64_t(us))

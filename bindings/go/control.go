@@ -67,12 +67,7 @@ func (q *Queue[T]) Drop(item T) error {
 
 // IsQuarantined reports whether the item is quarantined.
 func (q *Queue[T]) IsQuarantined(item T) (bool, error) {
-	var quarantined bool
-	err := q.withKey(item, func(key string) (err error) {
-		quarantined, err = q.backend.isQuarantined(key)
-		return err
-	})
-	return quarantined, err
+	return ask(q, item, q.backend.isQuarantined)
 }
 
 // Pause makes the queue hand out nothing until Resume, or for the duration if it is more than 0;
@@ -145,12 +140,7 @@ func (q *Queue[T]) List(limit int) ([]QueuedKey, error) {
 // came before it, and as many of each other group. It takes time in proportion to all items.
 // NotFound: it is not queued.
 func (q *Queue[T]) PositionOf(item T) (int, error) {
-	var position int
-	err := q.withKey(item, func(key string) (err error) {
-		position, err = q.backend.positionOf(key)
-		return err
-	})
-	return position, err
+	return ask(q, item, q.backend.positionOf)
 }
 
 // QuarantinedKey is a quarantined key and its last failure.

@@ -75,6 +75,8 @@ func (d *dispatcher) get(ctx context.Context) (key string, lane Lane, err error)
 	return a.key, a.lane, a.err
 }
 
+func (d *dispatcher) waitingGets() int { return int(d.count.Load()) }
+
 // wait waits for a key behind the Gets that wait already.
 func (d *dispatcher) wait(ctx context.Context) answer {
 	w := d.enter()

@@ -34,11 +34,13 @@ func (q *Queue[T]) getFrom(ctx context.Context, from getter) (item T, lane Lane,
 // without end. It returns the error to report.
 func (q *Queue[T]) quarantineKey(key string, cause error) error {
 	reason := "it is no item of this program: " + cause.Error()
-	err := q.backend.quarantineHeld(key, reason)
-	if err == nil {
-		err = newError(InvalidArgument, fmt.Sprintf("the key %q is quarantined: %s", key, reason))
+	if err := q.backend.quarantine(key, reason); err != nil {
+		return err
 	}
-	return err
+	if err := q.backend.done(key); err != nil {
+		return err
+	}
+	return newError(InvalidArgument, fmt.Sprintf("the key %q is quarantined: %s", key, reason))
 }
 
 // GetBatch takes all queued items, at most max, and waits only for the first.
@@ -86,12 +88,7 @@ func (q *Queue[T]) FinishBatch(items []T) error {
 // AddedAgain reports whether an item that a worker holds was added again since Get: its work is
 // stale.
 func (q *Queue[T]) AddedAgain(item T) (bool, error) {
-	var again bool
-	err := q.withKey(item, func(key string) (err error) {
-		again, err = q.backend.addedAgain(key)
-		return err
-	})
-	return again, err
+	return ask(q, item, q.backend.addedAgain)
 }
 
 // Token returns the token of an item that the caller holds, of a remote queue. It grows with every
@@ -101,12 +98,7 @@ func (q *Queue[T]) AddedAgain(item T) (bool, error) {
 // server has given it to another worker. NotSupported: the queue is linked; then the worker ends
 // with the store's owner.
 func (q *Queue[T]) Token(item T) (uint64, error) {
-	var token uint64
-	err := q.withKey(item, func(key string) (err error) {
-		token, err = q.backend.token(key)
-		return err
-	})
-	return token, err
+	return ask(q, item, q.backend.token)
 }
 
 // Worker serves some of the shards of a queue with shards, and keeps them while no worker joins or

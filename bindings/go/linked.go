@@ -3,7 +3,6 @@ package wq
 // This file has the queue of a Store: the library's, called through C.
 
 // #include "border.h"
-// #include "visits.h"
 import "C"
 
 import (
@@ -16,12 +15,12 @@ import (
 
 // linkedQueue is a queue of a store that this process owns.
 type linkedQueue struct {
-	store      *Store
-	handle     C.wq_queue
-	waits      bool // An Add waits for the disk, so Adds are joined.
-	readiness  *readiness
-	dispatcher *dispatcher
-	adds       remote.JoinedAdds
+	*dispatcher // Its getter.
+	store       *Store
+	handle      C.wq_queue
+	waits       bool // An Add waits for the disk, so Adds are joined.
+	readiness   *readiness
+	adds        remote.JoinedAdds
 }
 
 func (s *Store) failureLogger() Logger { return s.logger }
@@ -115,15 +114,15 @@ func (q *linkedQueue) addWith(key string, call addCall) (Outcome, error) {
 		failure = textOf(call.options.Failure)
 		if call.options.After != 0 {
 			o.has_max_delay = 1
-			o.max_delay_us = C.int64_t(microseconds(call.options.After))
+			o.max_delay_us = C.int64_t(remote.Microseconds(call.options.After))
 		}
 		if call.retryDelay != nil {
 			o.has_retry_delay = 1
-			o.retry_delay_us = C.int64_t(microseconds(*call.retryDelay))
+			o.retry_delay_us = C.int64_t(remote.Microseconds(*call.retryDelay))
 		}
 	}
 	r := C.wqgo_add_with(q.handle, key, C.wqgo_how(call.how),
-		C.int64_t(microseconds(call.options.After)), failure, o, call.group,
+		C.int64_t(remote.Microseconds(call.options.After)), failure, o, call.group,
 		call.options.Reason, call.options.TraceParent)
 	return Outcome(r.outcome), errorOf(r)
 }
@@ -155,16 +154,6 @@ func (q *linkedQueue) len() (int, error) {
 	return int(n), err
 }
 
-func (q *linkedQueue) get(ctx context.Context) (string, Lane, error) {
-	return q.dispatcher.get(ctx)
-}
-
-func (q *linkedQueue) getBatch(ctx context.Context, max int) ([]string, error) {
-	return q.dispatcher.getBatch(ctx, max)
-}
-
-func (q *linkedQueue) waitingGets() int { return int(q.dispatcher.count.Load()) }
-
 func (q *linkedQueue) done(key string) error { return q.change(key, changeDone) }
 
 func (q *linkedQueue) doneBatch(keys []string) error {
@@ -173,13 +162,24 @@ func (q *linkedQueue) doneBatch(keys []string) error {
 	return errorOf(C.wqgo_done_batch(q.handle, list.first(), list.size()))
 }
 
+var changes = [...]C.wqgo_change{
+	changeDone:        C.wqgo_change(C.wq_queue_done),
+	changeForget:      C.wqgo_change(C.wq_queue_forget),
+	changeRemove:      C.wqgo_change(C.wq_queue_remove),
+	changeCancelDelay: C.wqgo_change(C.wq_queue_cancel_delay),
+	changeEndDelay:    C.wqgo_change(C.wq_queue_end_delay),
+	changeRelease:     C.wqgo_change(C.wq_queue_release),
+	changeDrop:        C.wqgo_change(C.wq_queue_drop),
+	changeDelete:      C.wqgo_change(C.wq_queue_delete),
+}
+
 func (q *linkedQueue) change(key string, what change) error {
-	return errorOf(C.wqgo_change_key(q.handle, key, C.wqgo_change(what)))
+	return errorOf(C.wqgo_change_key(q.handle, key, changes[what]))
 }
 
 func (q *linkedQueue) releaseAfter(key string, delay time.Duration) error {
 	return q.keyCall(key, func(h C.wq_queue, key *C.char, size C.size_t, e *C.wq_error) C.wq_code {
-		return C.wq_queue_release_after(h, key, size, C.int64_t(microseconds(delay)), e)
+		return C.wq_queue_release_after(h, key, size, C.int64_t(remote.Microseconds(delay)), e)
 	})
 }
 
@@ -189,18 +189,6 @@ func (q *linkedQueue) numRequeues(key string) (int, error) {
 		return C.wq_queue_num_requeues(h, key, size, &n, e)
 	})
 	return int(n), err
-}
-
-func (q *linkedQueue) causes(key string) (Causes, error) {
-	var leftOut C.uint64_t
-	parts, err := readKeys(func(list *C.wq_bytes, e *C.wq_error) C.wq_code {
-		return C.wqgo_causes(q.handle, key, list, &leftOut, e)
-	})
-	causes := Causes{LeftOut: int(leftOut)}
-	for ; len(parts) > 0; parts = parts[2:] {
-		causes.List = append(causes.List, Cause{Reason: parts[0], TraceParent: parts[1]})
-	}
-	return causes, err
 }
 
 func (q *linkedQueue) addedAgain(key string) (bool, error) {
@@ -222,13 +210,6 @@ func (q *linkedQueue) quarantine(key, reason string) error {
 	})
 	runtime.KeepAlive(reason)
 	return err
-}
-
-func (q *linkedQueue) quarantineHeld(key, reason string) error {
-	if err := q.quarantine(key, reason); err != nil {
-		return err
-	}
-	return q.change(key, changeDone)
 }
 
 func (q *linkedQueue) isQuarantined(key string) (bool, error) {
@@ -283,7 +264,7 @@ func (q *linkedQueue) flush(durability Durability) error {
 
 func (q *linkedQueue) pause(duration time.Duration) error {
 	return q.call(func(h C.wq_queue, e *C.wq_error) C.wq_code {
-		return C.wq_queue_pause(h, C.int64_t(microseconds(duration)), e)
+		return C.wq_queue_pause(h, C.int64_t(remote.Microseconds(duration)), e)
 	})
 }
 
@@ -302,42 +283,12 @@ func (q *linkedQueue) counts() (Counts, error) {
 		Resyncs: int(c.resyncs)}, err
 }
 
-func (q *linkedQueue) list(limit int) ([]QueuedKey, error) {
-	entries, err := readKeys(func(list *C.wq_bytes, e *C.wq_error) C.wq_code {
-		return C.wqgo_list(q.handle, C.size_t(limit), list, e)
-	})
-	if err != nil {
-		return nil, err
-	}
-	keys := make([]QueuedKey, 0, len(entries)/3)
-	for ; len(entries) > 0; entries = entries[3:] {
-		keys = append(keys, QueuedKey{Key: entries[0], Group: entries[1], Lane: Lane(number(entries[2]))})
-	}
-	return keys, nil
-}
-
 func (q *linkedQueue) positionOf(key string) (int, error) {
 	var position C.size_t
 	err := q.keyCall(key, func(h C.wq_queue, key *C.char, size C.size_t, e *C.wq_error) C.wq_code {
 		return C.wq_queue_position_of(h, key, size, &position, e)
 	})
 	return int(position), err
-}
-
-func (q *linkedQueue) quarantined() ([]QuarantinedKey, error) {
-	entries, err := readKeys(func(list *C.wq_bytes, e *C.wq_error) C.wq_code {
-		return C.wqgo_quarantined(q.handle, list, e)
-	})
-	if err != nil {
-		return nil, err
-	}
-	keys := make([]QuarantinedKey, 0, len(entries)/4)
-	for ; len(entries) > 0; entries = entries[4:] {
-		keys = append(keys, QuarantinedKey{
-			Key: entries[0], LastError: entries[1], Failures: uint64(number(entries[2])),
-			Quarantined: time.UnixMicro(number(entries[3]))})
-	}
-	return keys, nil
 }
 
 func (q *linkedQueue) setCursor(name, value string) error {
@@ -349,43 +300,21 @@ func (q *linkedQueue) setCursor(name, value string) error {
 }
 
 func (q *linkedQueue) cursor(name string) (string, error) {
-	var value string
-	var err error
-	invalid := withName(name, func(name *C.char, _ *C.wq_error) C.wq_code {
-		value, err = readBytes(func(bytes *C.wq_bytes, e *C.wq_error) C.wq_code {
-			return C.wq_queue_get_cursor(q.handle, name, bytes, e)
-		})
-		return C.WQ_OK
+	value := takeBuffer()
+	defer value.giveBack()
+	err := withName(name, func(name *C.char, e *C.wq_error) C.wq_code {
+		return C.wq_queue_get_cursor(q.handle, name, &value.c.bytes, e)
 	})
-	if invalid != nil {
-		return "", invalid
+	if err != nil {
+		return "", err
 	}
-	return value, err
+	return value.text(), nil
 }
 
 func (q *linkedQueue) eraseCursor(name string) error {
 	return withName(name, func(name *C.char, e *C.wq_error) C.wq_code {
 		return C.wq_queue_erase_cursor(q.handle, name, e)
 	})
-}
-
-func (q *linkedQueue) cursors() (map[string]string, error) {
-	entries, err := readKeys(func(list *C.wq_bytes, e *C.wq_error) C.wq_code {
-		return C.wqgo_cursors(q.handle, list, e)
-	})
-	if err != nil {
-		return nil, err
-	}
-	return pairs(entries), nil
-}
-
-// pairs makes a map of the names and values that visits.h wrote.
-func pairs(entries []string) map[string]string {
-	values := make(map[string]string, len(entries)/2)
-	for ; len(entries) > 0; entries = entries[2:] {
-		values[entries[0]] = entries[1]
-	}
-	return values
 }
 
 // call makes a call about the queue.
@@ -404,8 +333,8 @@ func (q *linkedQueue) keyCall(key string,
 
 // linkedWorker is a worker of a queue with shards.
 type linkedWorker struct {
-	*linkedQueue             // Of its methods, those of getter are replaced.
-	own          *dispatcher // Of the worker's shards.
+	*dispatcher // Of the worker's shards.
+	queue       *linkedQueue
 }
 
 func (q *linkedQueue) join() (workerBackend, error) {
@@ -416,25 +345,15 @@ func (q *linkedQueue) join() (workerBackend, error) {
 	if err != nil {
 		return nil, err
 	}
-	return linkedWorker{q, q.readiness.dispatcher(from)}, nil
+	return linkedWorker{q.readiness.dispatcher(from), q}, nil
 }
-
-func (w linkedWorker) get(ctx context.Context) (string, Lane, error) {
-	return w.own.get(ctx)
-}
-
-func (w linkedWorker) getBatch(ctx context.Context, max int) ([]string, error) {
-	return w.own.getBatch(ctx, max)
-}
-
-func (w linkedWorker) waitingGets() int { return int(w.own.count.Load()) }
 
 func (w linkedWorker) shards() ([]int, error) {
 	for capacity := 64; ; {
 		shards := make([]C.uint32_t, capacity)
 		var n C.size_t
-		err := w.call(func(_ C.wq_queue, e *C.wq_error) C.wq_code {
-			return C.wq_worker_shards(w.own.from.worker, &shards[0], C.size_t(capacity), &n, e)
+		err := call(func(e *C.wq_error) C.wq_code {
+			return C.wq_worker_shards(w.from.worker, &shards[0], C.size_t(capacity), &n, e)
 		})
 		if err != nil {
 			return nil, err
@@ -452,11 +371,9 @@ func (w linkedWorker) shards() ([]int, error) {
 }
 
 func (w linkedWorker) leave() error {
-	w.readiness.end(w.own)
+	w.queue.readiness.end(w.dispatcher)
 	for {
-		err := w.call(func(_ C.wq_queue, e *C.wq_error) C.wq_code {
-			return C.wq_worker_leave(w.own.from.worker, e)
-		})
+		err := call(func(e *C.wq_error) C.wq_code { return C.wq_worker_leave(w.from.worker, e) })
 		switch codeOf(err) {
 		case InvalidArgument: // A poll is running, which is always short.
 			runtime.Gosched()

@@ -14,8 +14,6 @@ import (
 	"example.org/wq/internal/remote"
 )
 
-func microseconds(d time.Duration) int64 { return int64(remote.Microseconds(d)) }
-
 func (o StoreOptions) toC() (C.wq_store_options, error) {
 	var out C.wq_store_options
 	for _, d := range []struct {
@@ -129,12 +127,12 @@ func queueOptionsToC(o QueueOptions[string], a *arena) (*C.wq_queue_options, err
 	if o.MaxPending < 0 {
 		return nil, newError(InvalidArgument, "MaxPending is out of range")
 	}
-	out.debounce_quiet_us = C.int64_t(microseconds(o.Debounce.Quiet))
-	out.debounce_max_wait_us = C.int64_t(microseconds(o.Debounce.MaxWait))
+	out.debounce_quiet_us = C.int64_t(remote.Microseconds(o.Debounce.Quiet))
+	out.debounce_max_wait_us = C.int64_t(remote.Microseconds(o.Debounce.MaxWait))
 	out.max_pending = C.uint64_t(o.MaxPending)
 	out.when_full = C.int32_t(o.WhenFull)
-	out.stuck_after_us = C.int64_t(microseconds(o.StuckAfter))
-	out.resync_period_us = C.int64_t(microseconds(o.Resync.Period))
+	out.stuck_after_us = C.int64_t(remote.Microseconds(o.StuckAfter))
+	out.resync_period_us = C.int64_t(remote.Microseconds(o.Resync.Period))
 	out.resync_jitter = C.double(o.Resync.Jitter)
 	var err error
 	if out.group_limits, err = o.GroupLimits.toC("GroupLimits", a); err != nil {
@@ -160,8 +158,9 @@ func (l GroupLimits) toC(name string, a *arena) (*C.wq_group_limits, error) {
 	return out, nil
 }
 
-func addOptionsToC(o AddOptions) C.wqgo_add_options {
-	var out C.wqgo_add_options
+// addOptionsToC converts all but the texts, which wqgo_with_texts sets.
+func addOptionsToC(o AddOptions) C.wq_add_options {
+	out := C.wq_add_options{size: C.sizeof_wq_add_options}
 	if o.Lane != nil {
 		out.has_lane = 1
 		out.lane = C.int32_t(*o.Lane)
@@ -170,12 +169,12 @@ func addOptionsToC(o AddOptions) C.wqgo_add_options {
 	out.delay_mode = C.int32_t(o.DelayMode)
 	if o.Debounce != nil {
 		out.has_debounce = 1
-		out.debounce_quiet_us = C.int64_t(microseconds(o.Debounce.Quiet))
-		out.debounce_max_wait_us = C.int64_t(microseconds(o.Debounce.MaxWait))
+		out.debounce_quiet_us = C.int64_t(remote.Microseconds(o.Debounce.Quiet))
+		out.debounce_max_wait_us = C.int64_t(remote.Microseconds(o.Debounce.MaxWait))
 	}
 	if o.WaitForRoom != 0 {
 		out.has_wait_for_room = 1
-		out.wait_for_room_us = C.int64_t(microseconds(o.WaitForRoom))
+		out.wait_for_room_us = C.int64_t(remote.Microseconds(o.WaitForRoom))
 	}
 	out.if_absent = toInt(o.IfAbsent)
 	return out
@@ -189,7 +188,7 @@ func (b *Backoff) toC(a *arena) *C.wq_limiter {
 	out := (*C.wq_limiter)(a.zeroed(1, C.sizeof_wq_limiter))
 	*out = C.wq_limiter{
 		size: C.sizeof_wq_limiter, kind: C.int32_t(b.kind),
-		base_us: C.int64_t(microseconds(b.base)), max_us: C.int64_t(microseconds(b.max)),
+		base_us: C.int64_t(remote.Microseconds(b.base)), max_us: C.int64_t(remote.Microseconds(b.max)),
 		max_fast_attempts: C.uint64_t(b.maxFastAttempts), rate: C.double(b.rate),
 		burst: C.int64_t(b.burst)}
 	if len(b.inner) > 0 {
@@ -211,7 +210,7 @@ func toInt(b bool) C.int32_t {
 }
 
 // The package's own numbers, which a build without cgo needs, are those of the C headers: otherwise
-// this does not compile.
+// this does not compile. Of the codes that every language has, tests/house checks it.
 var (
 	_ = [1]struct{}{}[C.WQ_ORDER_FIFO-int(FIFO)]
 	_ = [1]struct{}{}[C.WQ_ORDER_TWO_LANES-int(TwoLanes)]
@@ -233,20 +232,6 @@ var (
 	_ = [1]struct{}{}[C.WQ_ADDED-int(Added)]
 	_ = [1]struct{}{}[C.WQ_DEDUPLICATED-int(Deduplicated)]
 	_ = [1]struct{}{}[C.WQ_HELD-int(Held)]
-	_ = [1]struct{}{}[C.WQ_INVALID_ARGUMENT-int(InvalidArgument)]
-	_ = [1]struct{}{}[C.WQ_NOT_FOUND-int(NotFound)]
-	_ = [1]struct{}{}[C.WQ_ALREADY_EXISTS-int(AlreadyExists)]
-	_ = [1]struct{}{}[C.WQ_NOT_PROCESSING-int(NotProcessing)]
-	_ = [1]struct{}{}[C.WQ_SHUTTING_DOWN-int(ShuttingDown)]
-	_ = [1]struct{}{}[C.WQ_TIMED_OUT-int(TimedOut)]
-	_ = [1]struct{}{}[C.WQ_LOCKED-int(Locked)]
-	_ = [1]struct{}{}[C.WQ_CORRUPTION-int(Corruption)]
-	_ = [1]struct{}{}[C.WQ_NOT_DURABLE-int(NotDurable)]
-	_ = [1]struct{}{}[C.WQ_IO_ERROR-int(IOError)]
-	_ = [1]struct{}{}[C.WQ_NOT_SUPPORTED-int(NotSupported)]
-	_ = [1]struct{}{}[C.WQ_NOT_OWNER-int(NotOwner)]
-	_ = [1]struct{}{}[C.WQ_FULL-int(Full)]
-	_ = [1]struct{}{}[C.WQ_UNAUTHENTICATED-int(Unauthenticated)]
 	_ = [1]struct{}{}[C.WQ_FORKED-int(Forked)]
 	_ = [1]struct{}{}[C.WQ_NO_MEMORY-int(NoMemory)]
 	_ = [1]struct{}{}[C.WQ_INTERNAL-int(Internal)]
@@ -256,14 +241,6 @@ var (
 	_ = [1]struct{}{}[C.WQ_LIMITER_MAX_OF-int(maxOf)]
 	_ = [1]struct{}{}[C.WQ_LIMITER_MAX_WAIT-int(maxWait)]
 	_ = [1]struct{}{}[C.WQ_LIMITER_CONTROLLER-int(controllerBackoff)]
-	_ = [1]struct{}{}[C.WQGO_DONE-int(changeDone)]
-	_ = [1]struct{}{}[C.WQGO_FORGET-int(changeForget)]
-	_ = [1]struct{}{}[C.WQGO_REMOVE-int(changeRemove)]
-	_ = [1]struct{}{}[C.WQGO_CANCEL_DELAY-int(changeCancelDelay)]
-	_ = [1]struct{}{}[C.WQGO_END_DELAY-int(changeEndDelay)]
-	_ = [1]struct{}{}[C.WQGO_RELEASE-int(changeRelease)]
-	_ = [1]struct{}{}[C.WQGO_DROP-int(changeDrop)]
-	_ = [1]struct{}{}[C.WQGO_DELETE-int(changeDelete)]
 	_ = [1]struct{}{}[C.WQGO_AT_ONCE-int(addAtOnce)]
 	_ = [1]struct{}{}[C.WQGO_AFTER-int(addAfter)]
 	_ = [1]struct{}{}[C.WQGO_RATE_LIMITED-int(addRateLimited)]

@@ -3,7 +3,6 @@ package wq
 // This file has the sources of a linked queue.
 
 // #include "border.h"
-// #include "visits.h"
 import "C"
 
 // linkedSource is a source of a linked queue, or a list of it. The store frees what free does not.
@@ -21,19 +20,6 @@ func (q *linkedQueue) removeSource(name string) error {
 	return withName(name, func(name *C.char, e *C.wq_error) C.wq_code {
 		return C.wq_queue_remove_source(q.handle, name, e)
 	})
-}
-
-func (q *linkedQueue) sources() ([]SourceInfo, error) {
-	entries, err := readKeys(func(list *C.wq_bytes, e *C.wq_error) C.wq_code {
-		return C.wqgo_sources(q.handle, list, e)
-	})
-	var sources []SourceInfo
-	for ; len(entries) > 0; entries = entries[5:] {
-		sources = append(sources, SourceInfo{Name: entries[0], Objects: int(number(entries[1])),
-			Unchanged: uint64(number(entries[2])), Changed: uint64(number(entries[3])),
-			Deleted: uint64(number(entries[4]))})
-	}
-	return sources, err
 }
 
 func (s linkedSource) observe(o observed, options AddOptions) (ObserveResult, error) {

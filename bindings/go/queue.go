@@ -51,8 +51,6 @@ type backend interface {
 		keys []string, group string, options AddOptions, patient bool) (BatchResult, error)
 	len() (int, error)
 	getter
-	// quarantineHeld quarantines a key that the caller holds, and ends its processing.
-	quarantineHeld(key, reason string) error
 	doneBatch(keys []string) error
 	// done ends the processing of a key for a caller that does not wait: a remote queue reports the
 	// server's refusal later.
@@ -269,11 +267,8 @@ func (q *Queue[T]) Forget(item T) {
 // NumRequeues returns how often the item has failed since its last Forget; it survives restarts. Of
 // a remote queue the item must be held.
 func (q *Queue[T]) NumRequeues(item T) int {
-	var n int
-	q.failures.report(q.withKey(item, func(key string) (err error) {
-		n, err = q.backend.numRequeues(key)
-		return err
-	}))
+	n, err := ask(q, item, q.backend.numRequeues)
+	q.failures.report(err)
 	return n
 }
 
@@ -293,12 +288,7 @@ type Causes struct {
 // next hand-out. A retry has the causes of what failed. NotFound: the item is neither dirty, held
 // nor delayed. Of a remote queue the item must be held.
 func (q *Queue[T]) Causes(item T) (Causes, error) {
-	var causes Causes
-	err := q.withKey(item, func(key string) (err error) {
-		causes, err = q.backend.causes(key)
-		return err
-	})
-	return causes, err
+	return ask(q, item, q.backend.causes)
 }
 
 // withKey makes a call about one item.
@@ -310,11 +300,18 @@ func (q *Queue[T]) withKey(item T, body func(key string) error) error {
 	return body(key)
 }
 
-// change makes a change that needs only the item.
-func (q *Queue[T]) change(item T, what change) error {
+// ask makes a call about one item, and returns its result.
+func ask[T comparable, Result any](
+	q *Queue[T], item T, body func(key string) (Result, error)) (Result, error) {
 	key, err := q.codec.Encode(item)
 	if err != nil {
-		return err
+		var none Result
+		return none, err
 	}
-	return q.backend.change(key, what)
+	return body(key)
+}
+
+// change makes a change that needs only the item.
+func (q *Queue[T]) change(item T, what change) error {
+	return q.withKey(item, func(key string) error { return q.backend.change(key, what) })
 }
