@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"reflect"
 	"time"
-	"unsafe"
 )
 
 const (
@@ -99,9 +98,8 @@ type knownOpts struct {
 
 // addOptsReader reads the fields of a type of PriorityOptions.
 type addOptsReader struct {
-	after, rateLimited, priority uintptr // Offsets.
-	priorityIsInt                bool    // Not a pointer.
-	unknown                      []reflect.StructField
+	after, rateLimited, priority int // Indexes.
+	unknown                      []int
 }
 
 // newAddOptsReader fails with InvalidArgument if O is not of the shape of PriorityOptions.
@@ -113,17 +111,15 @@ func newAddOptsReader[O PriorityOptions]() (addOptsReader, error) {
 		return r, newError(InvalidArgument, fmt.Sprintf("%v is no struct of AddOpts' fields", t))
 	}
 	want := reflect.TypeOf(knownOpts{})
-	to := map[string]*uintptr{
+	to := map[string]*int{
 		"After": &r.after, "RateLimited": &r.rateLimited, "Priority": &r.priority}
 	for i := 0; i < t.NumField(); i++ {
 		f := t.Field(i)
 		known, _ := want.FieldByName(f.Name)
-		if offset := to[f.Name]; offset == nil {
-			r.unknown = append(r.unknown, f)
-		} else if isInt := f.Name == "Priority" && f.Type.Kind() == reflect.Int; isInt ||
-			f.Type == known.Type {
-			r.priorityIsInt = r.priorityIsInt || isInt
-			*offset = f.Offset
+		if index := to[f.Name]; index == nil {
+			r.unknown = append(r.unknown, i)
+		} else if f.Type == known.Type || f.Name == "Priority" && f.Type.Kind() == reflect.Int {
+			*index = i
 			delete(to, f.Name)
 		}
 	}
@@ -137,20 +133,21 @@ func newAddOptsReader[O PriorityOptions]() (addOptsReader, error) {
 
 // readAddOpts returns the known fields, and an error if another one is set. REQUIRES: r is of O.
 func readAddOpts[O PriorityOptions](r *addOptsReader, options O) (knownOpts, error) {
-	at := unsafe.Pointer(&options)
+	fields := reflect.ValueOf(options)
 	known := knownOpts{
-		After:       *(*time.Duration)(unsafe.Add(at, r.after)),
-		RateLimited: *(*bool)(unsafe.Add(at, r.rateLimited)),
+		After:       time.Duration(fields.Field(r.after).Int()),
+		RateLimited: fields.Field(r.rateLimited).Bool(),
 	}
-	if r.priorityIsInt {
-		known.Priority = (*int)(unsafe.Add(at, r.priority))
+	if priority := fields.Field(r.priority); priority.Kind() == reflect.Int {
+		n := int(priority.Int())
+		known.Priority = &n
 	} else {
-		known.Priority = *(**int)(unsafe.Add(at, r.priority))
+		known.Priority = priority.Interface().(*int)
 	}
-	for _, f := range r.unknown {
-		if !reflect.ValueOf(options).FieldByIndex(f.Index).IsZero() {
-			return known, newError(InvalidArgument,
-				fmt.Sprintf("%T has %s, which wq does not know: it is ignored", options, f.Name))
+	for _, i := range r.unknown {
+		if !fields.Field(i).IsZero() {
+			return known, newError(InvalidArgument, fmt.Sprintf(
+				"%T has %s, which wq does not know: it is ignored", options, fields.Type().Field(i).Name))
 		}
 	}
 	return known, nil
