@@ -16,18 +16,12 @@ import (
 
 func (o StoreOptions) toC() (C.wq_store_options, error) {
 	var out C.wq_store_options
-	for _, d := range []struct {
-		name string
-		from time.Duration
-		to   *C.uint32_t
-	}{
-		{"FlushInterval", o.FlushInterval, &out.flush_interval_ms},
-		{"RecoveryBackoffMin", o.RecoveryBackoffMin, &out.recovery_backoff_min_ms},
-		{"RecoveryBackoffMax", o.RecoveryBackoffMax, &out.recovery_backoff_max_ms},
-	} {
-		if err := toMilliseconds(d.name, d.from, d.to); err != nil {
-			return out, err
-		}
+	err := toMilliseconds(
+		milliseconds{"FlushInterval", o.FlushInterval, &out.flush_interval_ms},
+		milliseconds{"RecoveryBackoffMin", o.RecoveryBackoffMin, &out.recovery_backoff_min_ms},
+		milliseconds{"RecoveryBackoffMax", o.RecoveryBackoffMax, &out.recovery_backoff_max_ms})
+	if err != nil {
+		return out, err
 	}
 	out.size = C.sizeof_wq_store_options
 	out.create_if_missing = toInt(o.CreateIfMissing)
@@ -41,13 +35,22 @@ func (o StoreOptions) toC() (C.wq_store_options, error) {
 	return out, nil
 }
 
+// milliseconds is an option that C has in milliseconds.
+type milliseconds struct {
+	name string
+	from time.Duration
+	to   *C.uint32_t
+}
+
 // toMilliseconds rounds up, as 0 is the default.
-func toMilliseconds(name string, from time.Duration, to *C.uint32_t) error {
-	ms := (from + time.Millisecond - 1) / time.Millisecond
-	if from < 0 || ms > math.MaxUint32 {
-		return newError(InvalidArgument, name+" is out of range")
+func toMilliseconds(options ...milliseconds) error {
+	for _, o := range options {
+		ms := (o.from + time.Millisecond - 1) / time.Millisecond
+		if o.from < 0 || ms > math.MaxUint32 {
+			return newError(InvalidArgument, o.name+" is out of range")
+		}
+		*o.to = C.uint32_t(ms)
 	}
-	*to = C.uint32_t(ms)
 	return nil
 }
 
@@ -57,18 +60,12 @@ func (r *Replication) toC(a *arena) (*C.wq_replication, error) {
 	if err := checkName(r.Name); err != nil {
 		return nil, err
 	}
-	for _, d := range []struct {
-		name string
-		from time.Duration
-		to   *C.uint32_t
-	}{
-		{"Replication.Lease", r.Lease, &out.lease_ms},
-		{"Replication.LeaseMargin", r.LeaseMargin, &out.lease_margin_ms},
-		{"Replication.WriteTimeout", r.WriteTimeout, &out.write_timeout_ms},
-	} {
-		if err := toMilliseconds(d.name, d.from, d.to); err != nil {
-			return nil, err
-		}
+	err := toMilliseconds(
+		milliseconds{"Replication.Lease", r.Lease, &out.lease_ms},
+		milliseconds{"Replication.LeaseMargin", r.LeaseMargin, &out.lease_margin_ms},
+		milliseconds{"Replication.WriteTimeout", r.WriteTimeout, &out.write_timeout_ms})
+	if err != nil {
+		return nil, err
 	}
 	out.size = C.sizeof_wq_replication
 	out.name = a.text(r.Name)
@@ -83,7 +80,8 @@ func (r *Replication) openLog() (*C.wq_replicated_log, error) {
 		return nil, nil
 	}
 	var timeout C.uint32_t
-	err := toMilliseconds("Replication.RequestTimeout", r.RequestTimeout, &timeout)
+	err := toMilliseconds(
+		milliseconds{"Replication.RequestTimeout", r.RequestTimeout, &timeout})
 	if err != nil {
 		return nil, err
 	}
