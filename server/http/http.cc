@@ -1,42 +1,35 @@
 #include "server/http/http.h"
 
+#include <absl/strings/ascii.h>
+#include <absl/strings/escaping.h>
+#include <absl/strings/match.h>
+#include <absl/strings/str_cat.h>
 #include <arpa/inet.h>
 #include <netinet/in.h>
 
 #include <algorithm>
+#include <boost/beast/http/status.hpp>
+#include <boost/beast/http/verb.hpp>
 #include <utility>
+
+#include "server/http/request_parser.h"
 
 namespace wq {
 namespace {
 
-bool IsDigits(const std::string& text) {
-  return !text.empty() &&
-         std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
-}
+using boost::beast::http::verb;
 
-std::string Lowercase(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(), [](char c) {
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  });
-  return text;
-}
-
-int HexDigit(char c) {
-  if (c >= '0' && c <= '9') {
-    return c - '0';
-  }
-  const char lower = static_cast<char>(c | 0x20);
-  return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
+bool IsDigits(std::string_view text) {
+  return !text.empty() && std::all_of(text.begin(), text.end(), absl::ascii_isdigit);
 }
 
 // A '%' without two digits stands for itself.
 std::string PercentDecoded(std::string_view text, bool plus_is_space) {
   std::string decoded;
   for (size_t i = 0; i < text.size(); ++i) {
-    const bool escaped = text[i] == '%' && i + 2 < text.size() && HexDigit(text[i + 1]) >= 0 &&
-                         HexDigit(text[i + 2]) >= 0;
-    if (escaped) {
-      decoded += static_cast<char>(HexDigit(text[i + 1]) * 16 + HexDigit(text[i + 2]));
+    const std::string_view digits = text.substr(i + 1, text[i] == '%' ? 2 : 0);
+    if (digits.size() == 2 && std::all_of(digits.begin(), digits.end(), absl::ascii_isxdigit)) {
+      decoded += absl::HexStringToBytes(std::string(digits));
       i += 2;
     } else {
       decoded += text[i] == '+' && plus_is_space ? ' ' : text[i];
@@ -46,83 +39,36 @@ std::string PercentDecoded(std::string_view text, bool plus_is_space) {
 }
 
 bool IsOriginOf(const std::string& origin, const std::string& host) {
-  return !host.empty() && (Lowercase(origin) == "http://" + Lowercase(host) ||
-                           Lowercase(origin) == "https://" + Lowercase(host));
+  return !host.empty() && (absl::EqualsIgnoreCase(origin, absl::StrCat("http://", host)) ||
+                           absl::EqualsIgnoreCase(origin, absl::StrCat("https://", host)));
 }
 
 // Whether the request comes from a web page that may not make it.
 bool IsOfForeignPage(const HttpHead& head, const Http::Options& options) {
-  const size_t origins = head.Count("Origin");
+  const size_t origins = head.count("Origin");
   if (origins == 0 || (!options.check_host && !options.own_pages)) {
     return false;
   }
-  return !options.own_pages || origins > 1 || head.Count("Host") != 1 ||
-         !IsOriginOf(head.Value("Origin"), head.Value("Host"));
+  return !options.own_pages || origins > 1 || head.count("Host") != 1 ||
+         !IsOriginOf(HeaderOf(head, "Origin"), HeaderOf(head, "Host"));
 }
 
 int CheckBody(const HttpHead& head, const char** message) {
-  if (head.Count("Transfer-Encoding") > 0 || head.Count("Content-Length") == 0) {
+  if (head.count("Transfer-Encoding") > 0 || head.count("Content-Length") == 0) {
     *message = "Content-Length is missing";
     return 411;
   }
   // Two lengths, or one that is read in two ways, would hide a request from a proxy.
-  if (head.Count("Content-Length") != 1 || !IsDigits(head.Value("Content-Length"))) {
+  if (head.count("Content-Length") != 1 || !IsDigits(HeaderOf(head, "Content-Length"))) {
     *message = "Content-Length is not one number";
     return 400;
   }
-  const std::string type = head.Value("Content-Type");
-  if (head.Count("Content-Encoding") > 0 || type.substr(0, type.find(';')) != "application/json") {
+  const std::string type = HeaderOf(head, "Content-Type");
+  if (head.count("Content-Encoding") > 0 || type.substr(0, type.find(';')) != "application/json") {
     *message = "Content-Type must be application/json";
     return 415;
   }
   return 0;
-}
-
-const char* ReasonOf(int status) {
-  switch (status) {
-    case 200:
-      return "OK";
-    case 302:
-      return "Found";
-    case 304:
-      return "Not Modified";
-    case 400:
-      return "Bad Request";
-    case 401:
-      return "Unauthorized";
-    case 403:
-      return "Forbidden";
-    case 404:
-      return "Not Found";
-    case 405:
-      return "Method Not Allowed";
-    case 409:
-      return "Conflict";
-    case 411:
-      return "Length Required";
-    case 413:
-      return "Content Too Large";
-    case 414:
-      return "URI Too Long";
-    case 415:
-      return "Unsupported Media Type";
-    case 429:
-      return "Too Many Requests";
-    case 431:
-      return "Request Header Fields Too Large";
-    case 500:
-      return "Internal Server Error";
-    case 501:
-      return "Not Implemented";
-    case 503:
-      return "Service Unavailable";
-    case 504:
-      return "Gateway Timeout";
-    case 505:
-      return "HTTP Version Not Supported";
-    default:
-      return "Other";
-  }
 }
 
 void AppendHeader(std::string_view name, std::string_view value, std::string* text) {
@@ -150,10 +96,7 @@ int Http::Check(const HttpHead& head, std::string* message) const {
     *message = text;
     return status;
   };
-  if (!head.valid_lines) {
-    return refuse(400, "a line of the request's head is no valid header");
-  }
-  if (options_.check_host && (head.Count("Host") != 1 || !IsLoopbackHost(head.Value("Host")))) {
+  if (options_.check_host && (head.count("Host") != 1 || !IsLoopbackHost(HeaderOf(head, "Host")))) {
     return refuse(403, "the Host header does not name this machine");
   }
   if (IsOfForeignPage(head, options_)) {
@@ -161,10 +104,10 @@ int Http::Check(const HttpHead& head, std::string* message) const {
                            ? "the request is of another server's page: see its Origin header"
                            : "web pages are not served: the request has an Origin header");
   }
-  if (head.method == "GET" || head.method == "HEAD") {
+  if (head.method() == verb::get || head.method() == verb::head) {
     return 0;
   }
-  if (head.method != "POST") {
+  if (head.method() != verb::post) {
     return refuse(405, "only GET, HEAD and POST");
   }
   const char* wrong = "";
@@ -174,15 +117,9 @@ int Http::Check(const HttpHead& head, std::string* message) const {
 
 // A body that is not read would be taken for the next request.
 bool Http::PermitsNext(const HttpHead& head) const {
-  if (options_.idle_timeout.count() == 0 || !head.is_http11 ||
-      (head.method != "POST" &&
-       (head.Count("Content-Length") > 0 || head.Count("Transfer-Encoding") > 0))) {
-    return false;
-  }
-  return std::none_of(head.headers.begin(), head.headers.end(), [](const auto& header) {
-    return Lowercase(header.first) == "connection" &&
-           Lowercase(header.second).find("close") != std::string::npos;
-  });
+  return options_.idle_timeout.count() > 0 && head.keeps_open &&
+         (head.method() == verb::post ||
+          head.count("Content-Length") + head.count("Transfer-Encoding") == 0);
 }
 
 HttpReply Http::Refusal(int status, const std::string& message) const {
@@ -204,8 +141,9 @@ HttpReply Http::Refusal(const RequestParser& bad) const {
 }
 
 std::string Http::AnswerHead(const HttpReply& reply, bool keep_open) const {
-  std::string text =
-      "HTTP/1.1 " + std::to_string(reply.status) + " " + ReasonOf(reply.status) + "\r\n";
+  const auto reason =
+      boost::beast::http::obsolete_reason(static_cast<boost::beast::http::status>(reply.status));
+  std::string text = absl::StrCat("HTTP/1.1 ", reply.status, " ", reason.to_string(), "\r\n");
   if (!keep_open) {
     AppendHeader("Connection", "close", &text);
   }
@@ -245,12 +183,13 @@ std::string QueryOf(std::string_view target) {
   return begin == std::string_view::npos ? "" : std::string(target.substr(begin + 1));
 }
 
+std::string HeaderOf(const HttpHead& head, const char* name) { return head[name].to_string(); }
+
 std::string CookiesOf(const HttpHead& head) {
   std::string all;
-  for (const auto& [name, value] : head.headers) {
-    if (Lowercase(name) == "cookie") {
-      all += (all.empty() ? "" : "; ") + value;
-    }
+  const auto [begin, end] = head.equal_range(boost::beast::http::field::cookie);
+  for (auto cookie = begin; cookie != end; ++cookie) {
+    all += (all.empty() ? "" : "; ") + cookie->value().to_string();
   }
   return all;
 }
@@ -258,7 +197,7 @@ std::string CookiesOf(const HttpHead& head) {
 bool IsLoopbackHost(const std::string& host) {
   const bool ipv6 = host.starts_with('[');
   const size_t colon = host.find(':', ipv6 ? host.find(']') : 0);
-  const std::string name = Lowercase(host.substr(0, colon));
+  const std::string name = absl::AsciiStrToLower(host.substr(0, colon));
   const std::string port = colon == std::string::npos ? "" : host.substr(colon + 1);
   if (!port.empty() && !IsDigits(port)) {
     return false;

@@ -21,9 +21,12 @@
 #include <utility>
 #include <vector>
 
-#include "server/http/request_parser.h"
-
 namespace wq {
+
+struct HttpHead;
+class RequestParser;
+
+using HttpHeaders = std::vector<std::pair<std::string, std::string>>;
 
 // Headers are empty if the request does not have them.
 struct HttpRequest {
@@ -137,6 +140,8 @@ bool IsLoopbackHost(const std::string& host);
 // A path as handlers have it, and what is behind its '?'.
 std::string PathOf(std::string_view target);
 std::string QueryOf(std::string_view target);
+// Of the first of these headers; "" if there is none.
+std::string HeaderOf(const HttpHead& head, const char* name);
 std::string CookiesOf(const HttpHead& head);
 // The value of `name` in "a=1&b=%20", decoded; the first of several; "" if there is none.
 std::string QueryValue(std::string_view query, std::string_view name);

@@ -13,6 +13,7 @@ namespace wq {
 namespace {
 
 namespace asio = boost::asio;
+using boost::beast::http::verb;
 using std::chrono::milliseconds;
 
 constexpr auto kLingerTime = milliseconds{500};
@@ -221,10 +222,10 @@ void HttpConnection::OnHead() {
   if (const int status = http_->Check(head, &message); status != 0) {
     return Refuse(http_->Refusal(status, message));
   }
-  if (head.method != "POST") {
+  if (head.method() != verb::post) {
     return Handle();
   }
-  if (head.is_http11 && head.Count("Expect") > 0 && parser_->awaits_body() && in_.empty()) {
+  if (head.is_http11() && head.count("Expect") > 0 && parser_->awaits_body() && in_.empty()) {
     constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
     ErrorCode ignored;
     socket_.write_some(asio::buffer(kContinue), ignored);  // A client that waits has read all.
@@ -237,7 +238,7 @@ void HttpConnection::OnHead() {
 void HttpConnection::Refuse(const HttpReply& reply) {
   host_->SetAwaiting(this, false);
   keep_open_ = false;
-  head_only_ = parser_->head().method == "HEAD";
+  head_only_ = parser_->head().method() == verb::head;
   parser_.reset();
   in_.clear();
   CountPartial();
@@ -248,18 +249,21 @@ void HttpConnection::Handle() {
   auto task = std::make_shared<Task>();
   task->head = std::move(parser_->head());
   task->body = std::move(parser_->body());
-  task->path = PathOf(task->head.target);
+  const std::string target = task->head.target().to_string();
+  task->path = PathOf(target);
+  task->query = QueryOf(target);
   task->peer = peer_name_;
   parser_.reset();
   CountPartial();
   host_->SetAwaiting(this, false);
   keep_open_ = http_->PermitsNext(task->head) && !input_ended_ && !closing_ && !place_.spare;
-  head_only_ = task->head.method == "HEAD";
+  head_only_ = task->head.method() == verb::head;
   state_ = State::kHandling;
   ClearDeadline();
-  const Http::Route* const route = http_->Find(task->head.method, task->path);
+  const std::string method = task->head.method_string().to_string();
+  const Http::Route* const route = http_->Find(method, task->path);
   if (route == nullptr) {
-    return Answer(http_->NotFound(task->head.method + " " + task->path));
+    return Answer(http_->NotFound(method + " " + task->path));
   }
   if (place_.spare && route->run != HttpRun::kReserve && route->run != HttpRun::kOnLoop) {
     return Answer(http_->Refusal(503, "too many connections"));
@@ -283,15 +287,15 @@ void HttpConnection::Handle() {
 HttpReply HttpConnection::Call(const Http::Route& route, const Task& task) const {
   try {
     HttpReply reply = route.handler({.body = task.body,
-                                     .authorization = task.head.Value("Authorization"),
+                                     .authorization = HeaderOf(task.head, "Authorization"),
                                      .peer = task.peer,
                                      .path = task.path,
-                                     .query = QueryOf(task.head.target),
+                                     .query = task.query,
                                      .cookie = CookiesOf(task.head),
-                                     .if_none_match = task.head.Value("If-None-Match"),
+                                     .if_none_match = HeaderOf(task.head, "If-None-Match"),
                                      .gone = [signals = signals_] { return signals->gone.load(); },
                                      .wake = [signals = signals_] { Wake(signals); }});
-    if (reply.stream != nullptr && !task.head.is_http11) {
+    if (reply.stream != nullptr && !task.head.is_http11()) {
       return http_->Refusal(505, "a stream needs HTTP/1.1");
     }
     return reply;

@@ -2,55 +2,26 @@
 
 #include <algorithm>
 #include <boost/asio/buffer.hpp>
-#include <boost/beast/core/string.hpp>
-#include <boost/beast/http/empty_body.hpp>
 #include <boost/beast/http/error.hpp>
-#include <boost/beast/http/parser.hpp>
 #include <limits>
+#include <string_view>
+#include <utility>
 
 namespace wq {
 namespace {
 
 namespace beast = boost::beast;
 
-bool IsName(std::string_view a, std::string_view b) {
-  return beast::iequals({a.data(), a.size()}, {b.data(), b.size()});
-}
-
-std::string ToString(beast::string_view text) { return {text.data(), text.size()}; }
-
 }  // namespace
 
-size_t HttpHead::Count(std::string_view name) const {
-  return static_cast<size_t>(std::count_if(headers.begin(), headers.end(), [&](const auto& header) {
-    return IsName(header.first, name);
-  }));
+RequestParser::RequestParser(size_t max_bytes) : max_bytes_(max_bytes) {
+  library_.emplace();
+  library_->header_limit(static_cast<uint32_t>(std::min(max_bytes, kMaxHead)));
+  library_->body_limit(std::numeric_limits<uint64_t>::max());  // Checked here.
 }
-
-std::string HttpHead::Value(std::string_view name) const {
-  const auto found = std::find_if(headers.begin(), headers.end(),
-                                  [&](const auto& header) { return IsName(header.first, name); });
-  return found == headers.end() ? "" : found->second;
-}
-
-// The library parses heads only: a body has a length here, or is not read.
-class RequestParser::Library {
- public:
-  explicit Library(size_t max_head) {
-    parser.header_limit(
-        static_cast<uint32_t>(std::min<size_t>(max_head, std::numeric_limits<uint32_t>::max())));
-    parser.body_limit(std::numeric_limits<uint64_t>::max());  // Checked here.
-  }
-  beast::http::request_parser<beast::http::empty_body> parser;
-};
-
-RequestParser::RequestParser(size_t max_bytes)
-    : max_bytes_(max_bytes), library_(new Library(std::min(max_bytes, kMaxHead))) {}
-
-RequestParser::~RequestParser() = default;
 
 RequestParser::Next RequestParser::Read(std::string* bytes) {
-  if (library_ != nullptr) {
+  if (library_.has_value()) {
     return ReadHead(bytes);
   }
   const size_t n = std::min<uint64_t>(body_left_, bytes->size());
@@ -66,32 +37,30 @@ RequestParser::Next RequestParser::Read(std::string* bytes) {
 
 RequestParser::Next RequestParser::ReadHead(std::string* bytes) {
   beast::error_code error;
-  const size_t n =
-      library_->parser.put(boost::asio::const_buffer(bytes->data(), bytes->size()), error);
-  lines_.Read({bytes->data(), n});
+  const size_t n = library_->put(boost::asio::const_buffer(bytes->data(), bytes->size()), error);
+  const std::string_view lines(bytes->data(), n);
+  // The library takes a line when it has seen how the next one begins.
+  const bool folded = lines.find("\r\n ") != lines.npos || lines.find("\r\n\t") != lines.npos;
   bytes->erase(0, n);
   head_bytes_ += n;
+  if (folded) {
+    return Bad(400);
+  }
   if (error == beast::http::error::need_more) {
     return head_bytes_ + bytes->size() > std::min(max_bytes_, kMaxHead) ? Bad(431) : Next::kMore;
   }
   if (error) {
     return Bad(error == beast::http::error::header_limit ? 431 : 400);
   }
-  return library_->parser.is_header_done() ? EndHead() : Next::kMore;
+  return library_->is_header_done() ? EndHead() : Next::kMore;
 }
 
 RequestParser::Next RequestParser::EndHead() {
-  const auto& request = library_->parser.get();
-  head_.method = ToString(request.method_string());
-  head_.target = ToString(request.target());
-  head_.is_http11 = request.version() == 11;
-  head_.valid_lines = lines_.valid();
-  for (const auto& field : request) {
-    head_.headers.emplace_back(ToString(field.name_string()), ToString(field.value()));
-  }
-  body_left_ = library_->parser.content_length().value_or(0);
+  static_cast<beast::http::request_header<>&>(head_) = std::move(library_->get().base());
+  head_.keeps_open = head_.is_http11() && library_->keep_alive();
+  body_left_ = library_->content_length().value_or(0);
   library_.reset();
-  if (head_.target.size() > kMaxTarget) {
+  if (head_.target().size() > kMaxTarget) {
     return Bad(414);
   }
   return body_left_ > max_bytes_ - std::min(max_bytes_, head_bytes_) ? Bad(413) : Next::kHead;

@@ -6,42 +6,33 @@
 //   }
 //
 // Read takes from the front of `bytes` what belongs to this request. It stops once behind the
-// request's head (kHead), so that a caller can refuse a request before its body is read.
+// request's head (kHead), so that a caller can refuse a request before its body is read. A header
+// that is continued on the next line (obs-fold) is refused, as all is that two programs might read
+// in two ways: a proxy would see another request.
 // Threading: thread-compatible.
 #pragma once
 
+#include <boost/beast/http/empty_body.hpp>
+#include <boost/beast/http/message.hpp>
+#include <boost/beast/http/parser.hpp>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
+#include <optional>
 #include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
-
-#include "server/http/request_head.h"
 
 namespace wq {
 
-using HttpHeaders = std::vector<std::pair<std::string, std::string>>;
-
 // The request line and the headers of a request.
-struct HttpHead {
-  std::string method;
-  std::string target;  // As in the request line.
-  bool is_http11 = false;
-  bool valid_lines = false;  // See RequestHead.
-  HttpHeaders headers = {};
+struct HttpHead : boost::beast::http::request_header<> {
+  bool keeps_open = false;  // The client takes another answer on this connection.
 
-  size_t Count(std::string_view name) const;
-  // Of the first of these headers; "" if there is none.
-  std::string Value(std::string_view name) const;
+  bool is_http11() const { return version() == 11; }
 };
 
 class RequestParser {
  public:
   // `max_bytes`: of the head and the body.
   explicit RequestParser(size_t max_bytes);
-  ~RequestParser();
   RequestParser(const RequestParser&) = delete;
   RequestParser& operator=(const RequestParser&) = delete;
 
@@ -65,15 +56,13 @@ class RequestParser {
   static constexpr size_t kMaxHead = size_t{64} << 10;
 
  private:
-  class Library;
-
   Next ReadHead(std::string* bytes);
   Next EndHead();
   Next Bad(int status);
 
   const size_t max_bytes_;
-  std::unique_ptr<Library> library_;  // nullptr: the head is complete.
-  RequestHead lines_;
+  // Of heads: a body has a length here, or is not read. nullopt: the head is complete.
+  std::optional<boost::beast::http::request_parser<boost::beast::http::empty_body>> library_;
   HttpHead head_;
   size_t head_bytes_ = 0;
   std::string body_;
