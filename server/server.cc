@@ -12,7 +12,7 @@
 #include "server/api/change_log.h"
 #include "server/api/method.h"
 #include "server/api/store_access.h"
-#include "server/browse/key_sources.h"
+#include "server/browse/key_source.h"
 #include "server/browse/search_turns.h"
 #include "server/http/http.h"
 #include "server/http/http_api.h"
@@ -80,7 +80,7 @@ struct Server::Impl {
         access(store, options.open_queue, options.delete_any_queue),
         hub(&access,
             {.max_workers = options.max_workers, .silence_limit = options.worker_silence_limit}),
-        keys(ServedKeys(&access)),
+        keys(&access),
         guard({.token_file = options.token_file,
                .viewer_token_file = options.viewer_token_file,
                .read_only = options.read_only,
@@ -144,7 +144,7 @@ struct Server::Impl {
   const ServerOptions options;
   StoreAccess access;
   WorkHub hub;
-  const std::unique_ptr<KeySources> keys;
+  const ServedKeys keys;
   SearchTurns searches;
   MethodTable methods;
   CallGuard guard;
@@ -232,8 +232,7 @@ void Server::Impl::AddMethods() {
                        return overview.ReadSeries(request, response);
                      },
                      &methods);
-  const BrowseAccess browse{
-      .sources = keys.get(), .turns = &searches, .access = &access, .hub = &hub};
+  const BrowseAccess browse{.keys = &keys, .turns = &searches, .access = &access, .hub = &hub};
   AddBrowseKeys(browse, &methods);
   AddChangeMatching(browse, &methods);
   AddHistoryService(

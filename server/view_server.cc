@@ -70,7 +70,7 @@ struct ViewServer::Impl {
 };
 
 void ViewServer::Impl::AddMethods() {
-  AddBrowseKeys({.sources = &store, .turns = &turns}, &methods);
+  AddBrowseKeys({.keys = &store, .turns = &turns}, &methods);
   AddOverviewService(
       [this](const std::string& queue, v1::GetOverviewResponse* response) {
         store.ReadOverview(queue, response);

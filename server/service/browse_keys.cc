@@ -29,6 +29,12 @@ void AddReading(MethodTable* table, std::string_view name,
                                               [](const Request&) { return true; }));
 }
 
+Status ScanQueue(const BrowseAccess& browse, const Caller& caller, const std::string& queue,
+                 const KeyVisitor& visit) {
+  return ScanFor(
+      caller, [&](const KeyVisitor& each) { return browse.keys->Scan(queue, each); }, visit);
+}
+
 // Scans the queue when it is this search's turn.
 Status ScanOnce(const BrowseAccess& browse, const Caller& caller, const v1::SearchRequest& request,
                 v1::SearchResponse* response) {
@@ -40,20 +46,14 @@ Status ScanOnce(const BrowseAccess& browse, const Caller& caller, const v1::Sear
   if (!turn.status().ok()) {
     return turn.status();
   }
-  std::unique_ptr<KeySource> keys;
-  if (Status s = browse.sources->Find(request.queue(), &keys); !s.ok()) {
-    return s;
+  Status s = ScanQueue(browse, caller, request.queue(), [&search](const KeyInfo& key) {
+    search.Visit(key);
+    return true;
+  });
+  if (s.ok()) {
+    search.End(response);
   }
-  if (Status s = ScanFor(caller, *keys,
-                         [&search](const KeyInfo& key) {
-                           search.Visit(key);
-                           return true;
-                         });
-      !s.ok()) {
-    return s;
-  }
-  search.End(response);
-  return {};
+  return s;
 }
 
 Status Search(const BrowseAccess& browse, const Caller& caller, const v1::SearchRequest& request,
@@ -88,14 +88,11 @@ Status GetKey(const BrowseAccess& browse, const Caller& caller, const v1::GetKey
   if (!turn.status().ok()) {
     return turn.status();
   }
-  std::unique_ptr<KeySource> keys;
-  if (Status s = browse.sources->Find(request.queue(), &keys); !s.ok()) {
-    return s;
-  }
-  if (Status s = keys->Inspect(request.key(),
-                               [response](const KeyInfo& key) {
-                                 ToKeyRow(key, key.last_error.size(), response->mutable_key());
-                               });
+  if (Status s = browse.keys->Inspect(request.queue(), request.key(),
+                                      [response](const KeyInfo& key) {
+                                        ToKeyRow(key, key.last_error.size(),
+                                                 response->mutable_key());
+                                      });
       !s.ok()) {
     return s;
   }
@@ -129,13 +126,9 @@ void ToMessage(const ErrorGroup& group, size_t* room, v1::ErrorGroup* message) {
   }
 }
 
-Status GroupQueue(const Caller& caller, const KeySources& sources, const std::string& queue,
+Status GroupQueue(const BrowseAccess& browse, const Caller& caller, const std::string& queue,
                   ErrorGroups* groups) {
-  std::unique_ptr<KeySource> keys;
-  if (Status s = sources.Find(queue, &keys); !s.ok()) {
-    return s;
-  }
-  return ScanFor(caller, *keys, [&queue, groups](const KeyInfo& key) {
+  return ScanQueue(browse, caller, queue, [&queue, groups](const KeyInfo& key) {
     if (key.failing || key.quarantined) {
       groups->Add({.queue = queue,
                    .key = key.key,
@@ -154,7 +147,7 @@ Status GroupQueues(const BrowseAccess& browse, const Caller& caller,
                    const std::vector<std::string>& queues, GroupedErrors* errors) {
   ErrorGroups groups;
   for (const std::string& queue : queues) {
-    if (Status s = GroupQueue(caller, *browse.sources, queue, &groups); !s.ok()) {
+    if (Status s = GroupQueue(browse, caller, queue, &groups); !s.ok()) {
       return s;
     }
   }
@@ -194,10 +187,9 @@ Status FindErrors(const BrowseAccess& browse, const Caller& caller, ErrorCache* 
 Status GroupErrors(const BrowseAccess& browse, const Caller& caller, ErrorCache* cache,
                    const v1::GroupErrorsRequest& request, v1::GroupErrorsResponse* response) {
   std::vector<std::string> queues{request.queue()};
-  std::unique_ptr<KeySource> keys;
   if (request.queue().empty()) {
-    queues = browse.sources->Names();
-  } else if (Status s = browse.sources->Find(request.queue(), &keys); !s.ok()) {
+    queues = browse.keys->Names();
+  } else if (Status s = browse.keys->Check(request.queue()); !s.ok()) {
     return s;  // Also if there is an answer of the time before the queue was deleted.
   }
   std::shared_ptr<const GroupedErrors> errors;

@@ -59,17 +59,18 @@ Status Check(const Request& request) {
 class MatchingChange {
  public:
   MatchingChange(const Caller& caller, const Request& request, Queue* queue)
-      : caller_(caller), request_(request), access_(AccessTo(queue)) {}
+      : caller_(caller), request_(request), queue_(queue), access_(AccessTo(queue)) {}
 
   // The changed keys are behind the scan, so it does not visit them again. Of a caller that is gone
   // the keys that were changed until then stay changed.
-  Status Run(const KeySource& keys, Durability durability, v1::ChangeMatchingResponse* response) {
+  Status Run(Durability durability, v1::ChangeMatchingResponse* response) {
     KeyFilter filter;
     if (Status s = filter.Compile(request_.filter()); !s.ok()) {
       return s;
     }
     Status changed;
-    Status s = ScanFor(caller_, keys, [&](const KeyInfo& key) {
+    const auto scan = [this](const KeyVisitor& visit) { return queue_->Scan(visit); };
+    Status s = ScanFor(caller_, scan, [&](const KeyInfo& key) {
       if (filter.Matches(key)) {
         changed = Collect(key);
       }
@@ -142,6 +143,7 @@ class MatchingChange {
 
   const Caller& caller_;
   const Request& request_;
+  const Queue* const queue_;
   const std::unique_ptr<QueueAccess> access_;
   std::vector<std::string> keys_;
   size_t bytes_ = 0;
@@ -170,7 +172,7 @@ Status ChangeMatching(const BrowseAccess& browse, SearchTurns* turns, const Call
     return s;
   }
   return MatchingChange(caller, request, queue)
-      .Run(*LiveKeys(queue), durability.value_or(queue->durability()), response);
+      .Run(durability.value_or(queue->durability()), response);
 }
 
 }  // namespace

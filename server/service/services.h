@@ -10,7 +10,7 @@
 
 #include "server/api/method.h"
 #include "server/api/store_access.h"
-#include "server/browse/key_sources.h"
+#include "server/browse/key_source.h"
 #include "server/browse/search_turns.h"
 #include "server/work/work_hub.h"
 #include "wq/history.h"
@@ -37,7 +37,7 @@ void AddOverviewService(OverviewReader read, SeriesReader read_series, MethodTab
 // What the calls of Browse read. `access` and `hub` are null if the store is not served by its
 // owner.
 struct BrowseAccess {
-  KeySources* sources = nullptr;
+  const KeySource* keys = nullptr;
   SearchTurns* turns = nullptr;
   StoreAccess* access = nullptr;
   WorkHub* hub = nullptr;

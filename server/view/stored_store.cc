@@ -52,37 +52,6 @@ void Join(const Entry& entry, KeyInfo* info) {
   info->failing = info->failures > 0 && !info->quarantined;
 }
 
-class StoredSource final : public KeySource {
- public:
-  StoredSource(std::shared_ptr<const StoreView> view, std::string queue)
-      : view_(std::move(view)), queue_(std::move(queue)) {}
-
-  Status Scan(const KeyVisitor& visit) const override {
-    return view_->ForEachEntry(queue_, [&visit](const Entry& entry) {
-      KeyInfo info;
-      Join(entry, &info);
-      return visit(info);
-    });
-  }
-  Status Inspect(std::string_view key,
-                 const std::function<void(const KeyInfo&)>& visit) const override {
-    std::vector<Entry> entries;
-    if (Status s = view_->Find(queue_, key, &entries); !s.ok()) {
-      return s;
-    }
-    KeyInfo info;
-    for (const Entry& entry : entries) {
-      Join(entry, &info);
-    }
-    visit(info);
-    return {};
-  }
-
- private:
-  const std::shared_ptr<const StoreView> view_;
-  const std::string queue_;
-};
-
 void ToRow(const QueueSummary& summary, int64_t now_us, v1::GetOverviewResponse::Queue* row) {
   row->set_name(summary.name);
   row->set_open(true);
@@ -132,15 +101,43 @@ Status StoredStore::View(std::shared_ptr<const StoreView>* view) const {
   return {};
 }
 
-Status StoredStore::Find(std::string_view queue, std::unique_ptr<KeySource>* keys) const {
+Status StoredStore::ViewOf(std::string_view queue, std::shared_ptr<const StoreView>* view) const {
+  Status s = View(view);
+  return s.ok() ? CheckQueueExists((*view)->QueueNames(), queue) : s;
+}
+
+Status StoredStore::Check(std::string_view queue) const {
   std::shared_ptr<const StoreView> view;
-  if (Status s = View(&view); !s.ok()) {
+  return ViewOf(queue, &view);
+}
+
+Status StoredStore::Scan(std::string_view queue, const KeyVisitor& visit) const {
+  std::shared_ptr<const StoreView> view;
+  if (Status s = ViewOf(queue, &view); !s.ok()) {
     return s;
   }
-  if (Status s = CheckQueueExists(view->QueueNames(), queue); !s.ok()) {
+  return view->ForEachEntry(queue, [&visit](const Entry& entry) {
+    KeyInfo info;
+    Join(entry, &info);
+    return visit(info);
+  });
+}
+
+Status StoredStore::Inspect(std::string_view queue, std::string_view key,
+                            const std::function<void(const KeyInfo&)>& visit) const {
+  std::shared_ptr<const StoreView> view;
+  if (Status s = ViewOf(queue, &view); !s.ok()) {
     return s;
   }
-  *keys = std::make_unique<StoredSource>(std::move(view), std::string(queue));
+  std::vector<Entry> entries;
+  if (Status s = view->Find(queue, key, &entries); !s.ok()) {
+    return s;
+  }
+  KeyInfo info;
+  for (const Entry& entry : entries) {
+    Join(entry, &info);
+  }
+  visit(info);
   return {};
 }
 

@@ -8,8 +8,8 @@
 // What it shows is as old as its StoreView. A view is opened anew when it is older than kFreshUs
 // and than kRest times what it took to make: so a large store takes a small part of one core, and
 // its page shows when it was read.
-// Threading: thread-safe; but only one KeySource may be used at a time (see SearchTurns).
-// Lifetime: borrows the clock; a KeySource may outlive this object.
+// Threading: thread-safe; but only one call of Scan and Inspect at a time (see SearchTurns).
+// Lifetime: borrows the clock.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@
 #include <vector>
 
 #include "base/mutex.h"
-#include "server/browse/key_sources.h"
+#include "server/browse/key_source.h"
 #include "wq/clock.h"
 #include "wq/queue.h"
 #include "wq/status.h"
@@ -30,7 +30,7 @@ namespace wq {
 
 class StoreView;
 
-class StoredStore final : public KeySources {
+class StoredStore final : public KeySource {
  public:
   static constexpr int64_t kFreshUs = 2'000'000;
   static constexpr int64_t kRest = 10;
@@ -41,8 +41,10 @@ class StoredStore final : public KeySources {
   // NotFound, Corruption, NotSupported as StoreView::Open.
   Status Open() WQ_EXCLUDES(mu_);
 
-  Status Find(std::string_view queue, std::unique_ptr<KeySource>* keys) const override
-      WQ_EXCLUDES(mu_);
+  Status Check(std::string_view queue) const override WQ_EXCLUDES(mu_);
+  Status Scan(std::string_view queue, const KeyVisitor& visit) const override WQ_EXCLUDES(mu_);
+  Status Inspect(std::string_view queue, std::string_view key,
+                 const std::function<void(const KeyInfo&)>& visit) const override WQ_EXCLUDES(mu_);
   std::vector<std::string> Names() const override WQ_EXCLUDES(mu_);
 
   // All queues if `queue` is empty. Blocks: to count all keys, if nothing was counted yet, or if no
@@ -58,6 +60,9 @@ class StoredStore final : public KeySources {
   };
   // The present view. An error: it could not be opened anew, and there is none.
   Status View(std::shared_ptr<const StoreView>* view) const WQ_EXCLUDES(mu_);
+  // The same. NotFound: it has no such queue.
+  Status ViewOf(std::string_view queue, std::shared_ptr<const StoreView>* view) const
+      WQ_EXCLUDES(mu_);
   Status Count(v1::GetOverviewResponse* overview) const;
   // Whether the caller is to count, and call EndCount.
   bool BeginCount() WQ_EXCLUDES(mu_);

@@ -15,7 +15,7 @@
 #include <gtest/gtest.h>
 
 #include "server/api/store_access.h"
-#include "server/browse/key_sources.h"
+#include "server/browse/key_source.h"
 #include "server/browse/search_turns.h"
 #include "server/http/http_api.h"
 #include "server/rpc/rpc_server.h"
@@ -30,10 +30,15 @@ namespace {
 
 using std::chrono::steady_clock;
 
-// A key again and again, until the scan is ended. IOError: nobody ends it.
+// The queue "endless" has a key again and again, until the scan is ended; IOError: nobody ends it.
+// Others have none.
 class EndlessKeys final : public KeySource {
  public:
-  Status Scan(const KeyVisitor& visit) const override {
+  Status Check(std::string_view) const override { return {}; }
+  Status Scan(std::string_view queue, const KeyVisitor& visit) const override {
+    if (queue != "endless") {
+      return {};
+    }
     const auto deadline = support::PatienceEnds();
     while (steady_clock::now() < deadline) {
       KeyInfo key;
@@ -45,28 +50,9 @@ class EndlessKeys final : public KeySource {
     }
     return Status::IOError("nobody has ended the scan");
   }
-  Status Inspect(std::string_view, const std::function<void(const KeyInfo&)>&) const override {
+  Status Inspect(std::string_view, std::string_view,
+                 const std::function<void(const KeyInfo&)>&) const override {
     return Status::NotFound("no key");
-  }
-};
-
-class NoKeys final : public KeySource {
- public:
-  Status Scan(const KeyVisitor&) const override { return {}; }
-  Status Inspect(std::string_view, const std::function<void(const KeyInfo&)>&) const override {
-    return Status::NotFound("no key");
-  }
-};
-
-class EndlessOrNone final : public KeySources {
- public:
-  Status Find(std::string_view queue, std::unique_ptr<KeySource>* keys) const override {
-    if (queue == "endless") {
-      *keys = std::make_unique<EndlessKeys>();
-    } else {
-      *keys = std::make_unique<NoKeys>();
-    }
-    return {};
   }
   std::vector<std::string> Names() const override { return {"endless"}; }
 };
@@ -74,7 +60,7 @@ class EndlessOrNone final : public KeySources {
 class GoneTest : public ::testing::Test, protected ServerFixture {
  protected:
   GoneTest() {
-    AddBrowseKeys({.sources = &sources_, .turns = &turns_}, &methods_);
+    AddBrowseKeys({.keys = &keys_, .turns = &turns_}, &methods_);
     AddChangeMatching({.turns = &turns_, .access = &access_}, &methods_);
   }
 
@@ -101,7 +87,7 @@ class GoneTest : public ::testing::Test, protected ServerFixture {
   }
 
   StoreAccess access_{store_.get(), nullptr, false};
-  EndlessOrNone sources_;
+  EndlessKeys keys_;
   SearchTurns turns_;
   MethodTable methods_;
   std::unique_ptr<RpcServer> rpc_;

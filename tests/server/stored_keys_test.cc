@@ -22,7 +22,7 @@ class StoredKeysTest : public testing::Test, protected ServerFixture {
     ASSERT_TRUE(store_->Close().ok());
     const Status s = stored_.Open();
     ASSERT_TRUE(s.ok()) << s.ToString();
-    AddBrowseKeys({.sources = &stored_, .turns = &turns_}, &table_);
+    AddBrowseKeys({.keys = &stored_, .turns = &turns_}, &table_);
   }
   template <typename Response, typename Request>
   Status Call(const std::string& name, const Request& request, Response* response) const {

@@ -146,10 +146,8 @@ TEST_F(ViewServerTest, AStoredStoreIsReadAgainWhenTheReadingIsOld) {
     return overview.queues(0).counts().queued();
   };
   const auto found = [&store] {
-    std::unique_ptr<KeySource> keys;
-    EXPECT_TRUE(store.Find("pods", &keys).ok());
     size_t count = 0;
-    EXPECT_TRUE(keys->Scan([&count](const KeyInfo&) { return ++count > 0; }).ok());
+    EXPECT_TRUE(store.Scan("pods", [&count](const KeyInfo&) { return ++count > 0; }).ok());
     return count;
   };
   EXPECT_EQ(queued(), 0U);
