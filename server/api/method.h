@@ -17,7 +17,8 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <vector>
+#include <type_traits>
+#include <utility>
 
 #include "wq/status.h"
 
@@ -101,53 +102,29 @@ struct Method {
 Method MakeMethod(std::string_view service, std::string_view name, const Message& request,
                   const Message& response);
 
-template <typename Request>
-std::function<bool(const Message&)> ErasedPredicate(std::function<bool(const Request&)> may_wait) {
-  if (may_wait == nullptr) {
-    return nullptr;
-  }
-  return [may_wait = std::move(may_wait)](const Message& request) {
-    return may_wait(static_cast<const Request&>(request));
-  };
-}
-
-template <typename Request, typename Response>
-Method Unary(std::string_view service, std::string_view name,
-             std::function<Status(const Request&, Response*)> call,
-             std::function<bool(const Request&)> may_wait = nullptr) {
+// The rpc without streams whose `call` is called with the request and the response, and with the
+// caller before these if it takes one.
+template <typename Request, typename Response, typename Call>
+Method Unary(std::string_view service, std::string_view name, Call call,
+             std::function<bool(const Message&)> may_wait = nullptr) {
   Method method =
       MakeMethod(service, name, Request::default_instance(), Response::default_instance());
-  method.call = [call = std::move(call)](const Caller&, const Message& request, Message* response) {
-    return call(static_cast<const Request&>(request), static_cast<Response*>(response));
+  method.call = [call = std::move(call)]([[maybe_unused]] const Caller& caller,
+                                         const Message& request, Message* response) -> Status {
+    const auto& typed_request = static_cast<const Request&>(request);
+    auto* const typed_response = static_cast<Response*>(response);
+    if constexpr (std::is_invocable_v<Call, const Caller&, const Request&, Response*>) {
+      return call(caller, typed_request, typed_response);
+    } else {
+      return call(typed_request, typed_response);
+    }
   };
-  method.may_wait = ErasedPredicate<Request>(std::move(may_wait));
+  method.may_wait = std::move(may_wait);
   return method;
 }
 
-// The same, for a call that asks whether its client is gone.
-template <typename Request, typename Response>
-Method UnaryOfCaller(std::string_view service, std::string_view name,
-                     std::function<Status(const Caller& caller, const Request&, Response*)> call,
-                     std::function<bool(const Request&)> may_wait = nullptr) {
-  Method method = Unary<Request, Response>(service, name, nullptr, std::move(may_wait));
-  method.call = [call = std::move(call)](const Caller& caller, const Message& request,
-                                         Message* response) {
-    return call(caller, static_cast<const Request&>(request), static_cast<Response*>(response));
-  };
-  return method;
-}
-
-template <typename Request, typename Response>
-Method Streaming(
-    std::string_view service, std::string_view name,
-    std::function<std::unique_ptr<Stream>(const Caller& caller, StreamCarrier* carrier)> open,
-    std::function<bool(const Request&)> may_wait = nullptr) {
-  Method method =
-      MakeMethod(service, name, Request::default_instance(), Response::default_instance());
-  method.open = std::move(open);
-  method.may_wait = ErasedPredicate<Request>(std::move(may_wait));
-  return method;
-}
+// For Method::may_wait.
+inline bool Waits(const Message& /*request*/) { return true; }
 
 class MethodTable {
  public:

@@ -168,7 +168,7 @@ std::function<void()> AddHealth(std::function<bool()> serving, MethodTable* tabl
         response->set_status(status);
         return Status::Ok();
       },
-      [](const HealthCheckRequest&) { return true; });
+      Waits);
   check.changes = false;
   table->Add(std::move(check));
   Method watch =

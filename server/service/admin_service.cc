@@ -18,13 +18,6 @@ namespace {
 
 constexpr std::string_view kAdminService = "wq.v1.Admin";
 
-template <typename Request, typename Response>
-void AddWaiting(MethodTable* table, std::string_view name,
-                std::function<Status(const Request&, Response*)> call) {
-  table->Add(Unary<Request, Response>(kAdminService, name, std::move(call),
-                                      [](const Request&) { return true; }));
-}
-
 Status ReadStore(const StoreAccess& access, v1::GetStoreResponse* response) {
   const Store& store = access.store();
   response->set_pid(getpid());
@@ -112,36 +105,44 @@ Status Snapshot(const StoreAccess& access, const Caller& caller,
 }  // namespace
 
 void AddAdminService(StoreAccess* access, WorkHub* hub, MethodTable* table) {
-  AddWaiting<v1::GetStoreRequest, v1::GetStoreResponse>(
-      table, "GetStore",
-      [access](const auto&, auto* response) { return ReadStore(*access, response); });
-  AddWaiting<v1::ListWorkersRequest, v1::ListWorkersResponse>(
-      table, "ListWorkers", [hub](const auto& request, auto* response) {
+  table->Add(Unary<v1::GetStoreRequest, v1::GetStoreResponse>(
+      kAdminService, "GetStore",
+      [access](const auto&, auto* response) { return ReadStore(*access, response); }, Waits));
+  table->Add(Unary<v1::ListWorkersRequest, v1::ListWorkersResponse>(
+      kAdminService, "ListWorkers",
+      [hub](const auto& request, auto* response) {
         hub->List(request.queue(), response);
         return Status::Ok();
-      });
-  AddWaiting<v1::ChangeRequest, v1::ChangeResponse>(table, "Change",
-                                                    [access](const auto& request, auto* response) {
-                                                      return ChangeKeys(access, request, response);
-                                                    });
-  AddWaiting<v1::PauseRequest, v1::PauseResponse>(
-      table, "Pause", [access](const auto& request, auto*) { return PauseQueue(access, request); });
-  AddWaiting<v1::ResumeRequest, v1::ResumeResponse>(table, "Resume",
-                                                    [access](const auto& request, auto* response) {
-                                                      return ResumeQueue(access, request, response);
-                                                    });
-  AddWaiting<v1::FlushRequest, v1::FlushResponse>(
-      table, "Flush",
-      [access](const auto& request, auto*) { return FlushStore(*access, request); });
-  AddWaiting<v1::DeleteQueueRequest, v1::DeleteQueueResponse>(
-      table, "DeleteQueue",
-      [access, hub](const auto& request, auto*) { return Delete(access, hub, request.queue()); });
-  table->Add(UnaryOfCaller<v1::CreateSnapshotRequest, v1::CreateSnapshotResponse>(
+      },
+      Waits));
+  table->Add(Unary<v1::ChangeRequest, v1::ChangeResponse>(
+      kAdminService, "Change",
+      [access](const auto& request, auto* response) {
+        return ChangeKeys(access, request, response);
+      },
+      Waits));
+  table->Add(Unary<v1::PauseRequest, v1::PauseResponse>(
+      kAdminService, "Pause",
+      [access](const auto& request, auto*) { return PauseQueue(access, request); }, Waits));
+  table->Add(Unary<v1::ResumeRequest, v1::ResumeResponse>(
+      kAdminService, "Resume",
+      [access](const auto& request, auto* response) {
+        return ResumeQueue(access, request, response);
+      },
+      Waits));
+  table->Add(Unary<v1::FlushRequest, v1::FlushResponse>(
+      kAdminService, "Flush",
+      [access](const auto& request, auto*) { return FlushStore(*access, request); }, Waits));
+  table->Add(Unary<v1::DeleteQueueRequest, v1::DeleteQueueResponse>(
+      kAdminService, "DeleteQueue",
+      [access, hub](const auto& request, auto*) { return Delete(access, hub, request.queue()); },
+      Waits));
+  table->Add(Unary<v1::CreateSnapshotRequest, v1::CreateSnapshotResponse>(
       kAdminService, "CreateSnapshot",
       [access](const Caller& caller, const auto& request, auto* response) {
         return Snapshot(*access, caller, request, response);
       },
-      [](const v1::CreateSnapshotRequest&) { return true; }));
+      Waits));
 }
 
 }  // namespace wq

@@ -22,13 +22,6 @@ namespace {
 constexpr uint32_t kDefaultGroups = 100;
 constexpr size_t kMaxExampleBytes = size_t{1} << 20;  // Of all examples of an answer.
 
-template <typename Request, typename Response>
-void AddReading(MethodTable* table, std::string_view name,
-                std::function<Status(const Caller&, const Request&, Response*)> call) {
-  table->Add(UnaryOfCaller<Request, Response>(kBrowseService, name, std::move(call),
-                                              [](const Request&) { return true; }));
-}
-
 Status ScanQueue(const BrowseAccess& browse, const Caller& caller, const std::string& queue,
                  const KeyVisitor& visit) {
   return ScanFor(
@@ -215,20 +208,25 @@ Status GroupErrors(const BrowseAccess& browse, const Caller& caller, ErrorCache*
 }  // namespace
 
 void AddBrowseKeys(const BrowseAccess& browse, MethodTable* table) {
-  AddReading<v1::SearchRequest, v1::SearchResponse>(
-      table, "Search", [browse](const Caller& caller, const auto& request, auto* response) {
+  table->Add(Unary<v1::SearchRequest, v1::SearchResponse>(
+      kBrowseService, "Search",
+      [browse](const Caller& caller, const auto& request, auto* response) {
         return Search(browse, caller, request, response);
-      });
-  AddReading<v1::GetKeyRequest, v1::GetKeyResponse>(
-      table, "GetKey", [browse](const Caller& caller, const auto& request, auto* response) {
+      },
+      Waits));
+  table->Add(Unary<v1::GetKeyRequest, v1::GetKeyResponse>(
+      kBrowseService, "GetKey",
+      [browse](const Caller& caller, const auto& request, auto* response) {
         return GetKey(browse, caller, request, response);
-      });
-  AddReading<v1::GroupErrorsRequest, v1::GroupErrorsResponse>(
-      table, "GroupErrors",
+      },
+      Waits));
+  table->Add(Unary<v1::GroupErrorsRequest, v1::GroupErrorsResponse>(
+      kBrowseService, "GroupErrors",
       [browse, cache = std::make_shared<ErrorCache>()](const Caller& caller, const auto& request,
                                                        auto* response) {
         return GroupErrors(browse, caller, cache.get(), request, response);
-      });
+      },
+      Waits));
 }
 
 }  // namespace wq

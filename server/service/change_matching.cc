@@ -178,14 +178,14 @@ Status ChangeMatching(const BrowseAccess& browse, SearchTurns* turns, const Call
 }  // namespace
 
 void AddChangeMatching(const BrowseAccess& browse, MethodTable* table) {
-  table->Add(UnaryOfCaller<Request, v1::ChangeMatchingResponse>(
+  table->Add(Unary<Request, v1::ChangeMatchingResponse>(
       "wq.v1.Admin", "ChangeMatching",
       // Turns of their own: searches of viewers hold up no change.
       [browse, turns = std::make_shared<SearchTurns>()](const Caller& caller, const auto& request,
                                                         auto* response) {
         return ChangeMatching(browse, turns.get(), caller, request, response);
       },
-      [](const Request&) { return true; }));
+      Waits));
 }
 
 }  // namespace wq

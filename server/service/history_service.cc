@@ -11,10 +11,9 @@ namespace wq {
 
 // Reads files, into memory: one call at a time.
 void AddHistoryService(HistoryReader read, SearchTurns* turns, MethodTable* table) {
-  table->Add(UnaryOfCaller<v1::GetHistoryRequest, v1::GetHistoryResponse>(
+  table->Add(Unary<v1::GetHistoryRequest, v1::GetHistoryResponse>(
       kBrowseService, "GetHistory",
-      [read = std::move(read), turns](const Caller& caller, const v1::GetHistoryRequest& request,
-                                      v1::GetHistoryResponse* response) {
+      [read = std::move(read), turns](const Caller& caller, const auto& request, auto* response) {
         const SearchTurn turn(turns, caller);
         if (!turn.status().ok()) {
           return turn.status();
@@ -24,7 +23,7 @@ void AddHistoryService(HistoryReader read, SearchTurns* turns, MethodTable* tabl
         ToHistory(history, response);
         return s;
       },
-      [](const v1::GetHistoryRequest&) { return true; }));
+      Waits));
 }
 
 }  // namespace wq

@@ -114,7 +114,8 @@ void AddQueueService(StoreAccess* access, MethodTable* table) {
   table->Add(Unary<v1::AddRequest, v1::AddResponse>(
       kQueueService, "Add",
       [access](const auto& request, auto* response) { return AddKeys(access, request, response); },
-      [access](const v1::AddRequest& request) {
+      [access](const Message& message) {
+        const auto& request = static_cast<const v1::AddRequest&>(message);
         return MayWait(*access, request.queue(), request.keys_size(), request.durability());
       }));
   table->Add(Unary<v1::CountsRequest, v1::QueueCounts>(
@@ -122,8 +123,8 @@ void AddQueueService(StoreAccess* access, MethodTable* table) {
       [access](const auto& request, auto* response) {
         return ReadCounts(access, request, response);
       },
-      [access](const v1::CountsRequest& request) {
-        return access->FindOpen(request.queue()) == nullptr;
+      [access](const Message& request) {
+        return access->FindOpen(static_cast<const v1::CountsRequest&>(request).queue()) == nullptr;
       }));
 }
 

@@ -1,3 +1,5 @@
+#include <utility>
+
 #include "server/service/services.h"
 #include "wq/v1/work.pb.h"
 
@@ -7,7 +9,8 @@ namespace {
 constexpr std::string_view kWorkService = "wq.v1.Work";
 
 // A Hello may open a queue, and reserves tokens.
-bool WorkMayWait(const v1::WorkRequest& request) {
+bool WorkMayWait(const Message& message) {
+  const auto& request = static_cast<const v1::WorkRequest&>(message);
   if (request.has_hello()) {
     return true;
   }
@@ -23,15 +26,16 @@ bool WorkMayWait(const v1::WorkRequest& request) {
 }  // namespace
 
 void AddWorkService(WorkHub* hub, MethodTable* table) {
-  table->Add(Streaming<v1::WorkRequest, v1::WorkResponse>(
-      kWorkService, "Work",
-      [hub](const Caller& caller, StreamCarrier* carrier) { return hub->Open(caller, carrier); },
-      WorkMayWait));
+  Method work = MakeMethod(kWorkService, "Work", v1::WorkRequest::default_instance(),
+                           v1::WorkResponse::default_instance());
+  work.open = [hub](const Caller& caller, StreamCarrier* carrier) {
+    return hub->Open(caller, carrier);
+  };
+  work.may_wait = WorkMayWait;
+  table->Add(std::move(work));
   table->Add(Unary<v1::SendRequest, v1::SendResponse>(
-      kWorkService, "Send",
-      [hub](const v1::SendRequest& request, v1::SendResponse*) { return hub->Send(request); },
-      // For another message of the same worker, at least.
-      [](const v1::SendRequest&) { return true; }));
+      kWorkService, "Send", [hub](const auto& request, auto*) { return hub->Send(request); },
+      Waits));  // For another message of the same worker, at least.
 }
 
 }  // namespace wq

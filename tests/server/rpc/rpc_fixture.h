@@ -211,15 +211,16 @@ class RpcFixture {
  public:
   RpcFixture() {
     methods.Add(Unary<v1::AddRequest, v1::AddResponse>(
-        "wq.v1.Queue", "Add", EchoAdd,
-        [](const v1::AddRequest& request) { return request.queue() == "disk"; }));
+        "wq.v1.Queue", "Add", EchoAdd, [](const Message& request) {
+          return static_cast<const v1::AddRequest&>(request).queue() == "disk";
+        }));
     methods.Add(Unary<v1::CountsRequest, v1::QueueCounts>(
         "wq.v1.Queue", "Counts",
         [this](const v1::CountsRequest&, v1::QueueCounts*) {
           gate.Pass();
           return Status::Ok();
         },
-        [](const v1::CountsRequest&) { return true; }));
+        Waits));
     Method work = MakeMethod("wq.v1.Work", "Work", v1::WorkRequest::default_instance(),
                              v1::WorkResponse::default_instance());
     work.open = [this](const Caller& caller, StreamCarrier* carrier) {
