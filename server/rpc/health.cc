@@ -68,11 +68,6 @@ class Health {
     const MutexLock lock(mu_);
     watches_.erase(watch);
   }
-  void Changed() {
-    Read();
-    const MutexLock lock(mu_);
-    WakeAll();
-  }
 
  private:
   // Makes the watches compare the health with what they sent, each second; sleeps without any.
@@ -91,12 +86,11 @@ class Health {
           return;
         }
       }
-      Changed();
-    }
-  }
-  void WakeAll() WQ_REQUIRES(mu_) {
-    for (StreamCarrier* watch : watches_) {
-      watch->Wake();
+      Read();
+      const MutexLock lock(mu_);
+      for (StreamCarrier* watch : watches_) {
+        watch->Wake();
+      }
     }
   }
 
@@ -155,7 +149,7 @@ class HealthWatch : public Stream {
 
 }  // namespace
 
-std::function<void()> AddHealth(std::function<bool()> serving, MethodTable* table) {
+void AddHealth(std::function<bool()> serving, MethodTable* table) {
   const auto health = std::make_shared<Health>(std::move(serving), table);
   Method check = Unary<HealthCheckRequest, HealthCheckResponse>(
       "grpc.health.v1.Health", "Check",
@@ -179,7 +173,6 @@ std::function<void()> AddHealth(std::function<bool()> serving, MethodTable* tabl
     return std::make_unique<HealthWatch>(health, carrier);
   };
   table->Add(std::move(watch));
-  return [health] { health->Changed(); };
 }
 
 }  // namespace wq

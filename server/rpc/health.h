@@ -11,8 +11,7 @@ namespace wq {
 // called, and "" for the server; all of these have the same health, which `serving` returns.
 // `serving` is thread-safe, and may block. The table outlives the calls.
 //
-// A Watch sends a change within a second, or when the result is called, which is thread-safe and
-// calls StreamCarrier::Wake. Without a Watch nothing wakes up.
-std::function<void()> AddHealth(std::function<bool()> serving, MethodTable* table);
+// A Watch sends a change within a second. Without a Watch nothing wakes up.
+void AddHealth(std::function<bool()> serving, MethodTable* table);
 
 }  // namespace wq
