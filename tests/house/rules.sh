@@ -292,7 +292,7 @@ rule_the_codes_are_the_same_everywhere() {
   differs bindings/go/errors.go "Ok 0
 $(sed -nE 's/^\t([A-Za-z]+) +(Code )?= +([0-9]|[1-5][0-9])( .*)?$/\1 \3/p' bindings/go/errors.go)"
   while IFS= read -r name; do
-    grep -qE "^    code = \"$name\"$" bindings/python/wq/errors.py || echo "bindings/python/wq/errors.py:1: no class for $name"
+    grep -qE "^(class $name\(Error\):|    code = \"$name\")$" bindings/python/wq/errors.py || echo "bindings/python/wq/errors.py:1: no class for $name"
     grep -qE "^\\| .*\`$name\`.* \\| \`[A-Z_]+\` \\| [0-9]+ \\|$" docs/server.md || echo "docs/server.md:1: no row of Errors for $name"
   done < <(cut -d' ' -f1 <<<"$codes" | grep -vx Ok)
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, Dict, Iterable, List, Mapping, Optional, Tuple, Union
 
 from wq import errors
@@ -15,14 +15,14 @@ Keys = Union[Key, Iterable[Key]]
 Duration = Union[int, float, datetime.timedelta]  # A number is seconds.
 _LONGEST = 36525 * 24 * 3600  # Seconds: 100 years, which C++ cuts to, too.
 
-_DURABILITY = {
+_DURABILITY: Mapping[Optional[str], Any] = {
     None: types_pb2.DURABILITY_UNSPECIFIED,
     "async": types_pb2.DURABILITY_ASYNC,
     "process": types_pb2.DURABILITY_PROCESS,
     "power": types_pb2.DURABILITY_POWER,
     "replicated": types_pb2.DURABILITY_REPLICATED,
 }
-_DELAY_MODE = {
+_DELAY_MODE: Mapping[Optional[str], Any] = {
     "earliest": types_pb2.DELAY_MODE_EARLIEST,
     "replace": types_pb2.DELAY_MODE_REPLACE,
     "resync": types_pb2.DELAY_MODE_RESYNC,
@@ -63,24 +63,18 @@ def seconds(name: str, duration: Optional[Duration]) -> Optional[float]:
     return None if duration is None else microseconds(name, duration) / 1e6
 
 
+def _value(argument: str, values: Mapping[Optional[str], Any], name: Optional[str]) -> Any:
+    """The enum's value of the name that is the argument `argument`."""
+    try:
+        return values[name]
+    except KeyError:
+        known = ", ".join(f'"{each}"' for each in values if each)
+        raise errors.InvalidArgument(f"{argument} {name!r} is none of {known}") from None
+
+
 def durability_value(name: Optional[str]) -> Any:
     """The enum's value of "async", "process", "power" or "replicated"; None is the queue's own."""
-    try:
-        return _DURABILITY[name]
-    except KeyError:
-        raise errors.InvalidArgument(
-            f'durability {name!r} is none of "async", "process", "power", "replicated"'
-        ) from None
-
-
-def delay_mode_value(name: str) -> Any:
-    """The enum's value of "earliest", "replace" or "resync"."""
-    try:
-        return _DELAY_MODE[name]
-    except KeyError:
-        raise errors.InvalidArgument(
-            f'delay_mode {name!r} is none of "earliest", "replace", "resync"'
-        ) from None
+    return _value("durability", _DURABILITY, name)
 
 
 def time_of(us: int) -> datetime.datetime:
@@ -237,7 +231,7 @@ def add_request(
     if reason or traceparent:
         request.cause.reason = reason
         request.cause.trace_parent = traceparent
-    request.delay_mode = delay_mode_value(delay_mode)
+    request.delay_mode = _value("delay_mode", _DELAY_MODE, delay_mode)
     if debounce is not None:
         request.debounce.quiet_us = microseconds("debounce", debounce[0])
         request.debounce.max_wait_us = microseconds("debounce", debounce[1])
@@ -275,28 +269,18 @@ def change_request(
     )
 
 
+def _same(message: Any, kind: Any) -> Dict[str, Any]:
+    """The fields of a message that a result of this kind has by the same name."""
+    names = (each.name for each in fields(kind))
+    return {name: getattr(message, name) for name in names if hasattr(message, name)}
+
+
 def counts_of(response: types_pb2.QueueCounts) -> Counts:
     """A message's Counts."""
-    due = response.next_due_us / 1e6 if response.HasField("next_due_us") else None
-    return Counts(
-        queued=response.queued,
-        processing=response.processing,
-        delayed=response.delayed,
-        failing=response.failing,
-        quarantined=response.quarantined,
-        next_due=due,
-        lanes=dict(response.lanes),
-        paused=response.paused,
-        shutting_down=response.shutting_down,
-        adds=response.adds,
-        dones=response.dones,
-        failures=response.failures,
-        stuck=response.stuck,
-        full=response.full,
-        held_back=response.held_back,
-        resyncs=response.resyncs,
-        other_lanes=response.other_lanes,
-    )
+    values = _same(response, Counts)
+    values["next_due"] = response.next_due_us / 1e6 if response.HasField("next_due_us") else None
+    values["lanes"] = dict(response.lanes)
+    return Counts(**values)
 
 
 def listed_key(key: browse_pb2.KeyRow) -> ListedKey:
@@ -338,22 +322,14 @@ def worker_infos(response: admin_pb2.ListWorkersResponse) -> Tuple[WorkerInfo, .
 
 
 def _worker_info(worker: admin_pb2.Worker) -> WorkerInfo:
-    return WorkerInfo(
-        queue=worker.queue,
-        name=worker.name,
-        peer=worker.peer,
-        capacity=worker.capacity,
-        connected_at=time_of(worker.connected_at_us),
-        last_heard_at=time_of(worker.last_heard_at_us),
-        shards=tuple(worker.shards),
-        held_count=worker.held_count,
-        held=tuple(
-            HeldKey(held.key, held.token, time_of(held.since_us), held.attempt)
-            for held in worker.held
-        ),
-        done=worker.done,
-        failed=worker.failed,
+    values = _same(worker, WorkerInfo)
+    values["connected_at"] = time_of(worker.connected_at_us)
+    values["last_heard_at"] = time_of(worker.last_heard_at_us)
+    values["shards"] = tuple(worker.shards)
+    values["held"] = tuple(
+        HeldKey(held.key, held.token, time_of(held.since_us), held.attempt) for held in worker.held
     )
+    return WorkerInfo(**values)
 
 
 def store_info(response: admin_pb2.GetStoreResponse) -> StoreInfo:

@@ -21,6 +21,10 @@ class Error(Exception):
 
     code = "Unknown"
 
+    def __init_subclass__(cls) -> None:
+        if cls.__module__ == __name__ and "code" not in vars(cls):
+            cls.code = cls.__name__
+
     def __init__(self, message: str, code: Optional[str] = None) -> None:
         super().__init__(message)
         if code is not None:
@@ -35,55 +39,37 @@ class Error(Exception):
 class InvalidArgument(Error):
     """An argument that is never valid: an empty key, say. Nothing changed."""
 
-    code = "InvalidArgument"
-
 
 class NotFound(Error):
     """The store, queue or key does not exist."""
-
-    code = "NotFound"
 
 
 class AlreadyExists(Error):
     """What was to be created exists already."""
 
-    code = "AlreadyExists"
-
 
 class NotProcessing(Error):
     """The key is not assigned to this worker, or the token is old. Nothing changed."""
-
-    code = "NotProcessing"
 
 
 class ShuttingDown(Error):
     """The queue or the store is shutting down. Nothing changed."""
 
-    code = "ShuttingDown"
-
 
 class TimedOut(Error):
     """The deadline of the call passed. The outcome of a change is unknown."""
-
-    code = "TimedOut"
 
 
 class Locked(Error):
     """Another process owns the store."""
 
-    code = "Locked"
-
 
 class Corruption(Error):
     """The store's bytes are damaged."""
 
-    code = "Corruption"
-
 
 class NotDurable(Error):
     """Applied in the server's memory; the outcome on disk is unknown."""
-
-    code = "NotDurable"
 
 
 class StoreIOError(Error):
@@ -96,8 +82,6 @@ class NotSupported(Error):
     """The server does not have this call, the store has another format version, or this process is a
     forked child, which cannot use gRPC: see wq.Client."""
 
-    code = "NotSupported"
-
 
 class NotOwner(Error):
     """The server's process does not own the replicated store, or not any more; nothing changed.
@@ -105,13 +89,9 @@ class NotOwner(Error):
     Another process owns it, or soon will: a worker connects again.
     """
 
-    code = "NotOwner"
-
 
 class Full(Error):
     """The queue has as many pending keys as it may; nothing changed. Try again later."""
-
-    code = "Full"
 
 
 class Unavailable(Error):
@@ -120,35 +100,12 @@ class Unavailable(Error):
     Adding a key again is harmless: the queue deduplicates.
     """
 
-    code = "Unavailable"
-
 
 class Unauthenticated(Error):
     """The server refuses the token or the client's certificate, or requires one."""
 
-    code = "Unauthenticated"
 
-
-_KINDS: Dict[str, Type[Error]] = {
-    kind.code: kind
-    for kind in (
-        InvalidArgument,
-        NotFound,
-        AlreadyExists,
-        NotProcessing,
-        ShuttingDown,
-        TimedOut,
-        Locked,
-        Corruption,
-        NotDurable,
-        StoreIOError,
-        NotSupported,
-        NotOwner,
-        Full,
-        Unavailable,
-        Unauthenticated,
-    )
-}
+_KINDS: Dict[str, Type[Error]] = {kind.code: kind for kind in Error.__subclasses__()}
 
 # For failures without the metadata wq-code: those of gRPC itself.
 _OF_GRPC = {
