@@ -1,7 +1,7 @@
 // Changes of keys: each asks before, says how many keys it is for, and what it has done.
 import { admin, queue as queueCall } from "./api.js";
 import { confirm } from "./dialogs.js";
-import { h, newId, say } from "./dom.js";
+import { explain, h, isDisabled, newId, say, setText } from "./dom.js";
 import { count, escapeText, grouped, laneName, number, parseLane, parseRate, rateText } from
   "./text.js";
 
@@ -137,9 +137,8 @@ export function actionBar(page, target, changed) {
       input.label })]));
   const reason = h("p", { class: "reason", id: newId("reason") });
   const buttons = actions.map((action) => h("button", { type: "button", class: action.danger
-    ? "danger" : false, "data-action": action.name, "aria-describedby": reason.id,
-  title: action.what, onclick: async (event) => {
-    if (event.currentTarget.getAttribute("aria-disabled")) return say(reason.textContent, true);
+    ? "danger" : false, "data-action": action.name, title: action.what, onclick: async (event) => {
+    if (isDisabled(event.currentTarget)) return say(reason.textContent, true);
     const wanted = action.input ? action.input.read(inputs.get(action.name).value) : {};
     if (wanted === null) return say(action.input.bad, true);
     if (await run(action, target(), wanted)) changed();
@@ -149,12 +148,9 @@ export function actionBar(page, target, changed) {
       ? h("span", { class: "pair" }, button, inputs.get(actions[i].name)) : button)), reason);
   const refresh = () => {
     const why = page.whyNot ?? (target() ? null : "Select keys first.");
-    for (const button of buttons) {
-      if (why) button.setAttribute("aria-disabled", "true");
-      else button.removeAttribute("aria-disabled");
-    }
+    explain(buttons, reason, why);
     for (const input of inputs.values()) input.disabled = why !== null;
-    if (reason.textContent !== (why ?? "")) reason.textContent = why ?? "";
+    setText(reason, why ?? "");
   };
   refresh();
   return { element, refresh };

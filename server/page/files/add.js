@@ -1,6 +1,6 @@
 // A form that adds keys by hand.
 import { queue as queueCall } from "./api.js";
-import { field, h, newId, say } from "./dom.js";
+import { explain, field, h, newId, say } from "./dom.js";
 import { bytesOf, count, escapeText, number, parseDuration, parseLane, toBase64 } from "./text.js";
 
 function requestOf(queue, keys, lane, group, after) {
@@ -40,8 +40,8 @@ export function addForm(page, queue, changed) {
   const group = h("input", { placeholder: "as the queue decides" });
   const after = h("input", { placeholder: "none" });
   const reason = h("p", { class: "reason", id: newId("reason") }, page.whyNot ?? "");
-  const button = h("button", { class: "main", "aria-describedby": reason.id, "data-action": "new",
-    "aria-disabled": page.whyNot ? "true" : false }, "Add these keys");
+  const button = h("button", { class: "main", "data-action": "new" }, "Add these keys");
+  explain([button], reason, page.whyNot);
   const submit = async (event) => {
     event.preventDefault();
     if (page.whyNot) return say(page.whyNot, true);

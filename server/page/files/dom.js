@@ -10,24 +10,30 @@ function setAll(element, attributes) {
 const shown = (children) => children.flat(3)
   .filter((child) => child !== undefined && child !== null && child !== false);
 
-export function h(tag, attributes = {}, ...children) {
-  const element = document.createElement(tag);
+const make = (namespace) => (tag, attributes = {}, ...children) => {
+  const element = document.createElementNS("http://www.w3.org/" + namespace, tag);
   setAll(element, attributes);
   element.append(...shown(children));
   return element;
-}
-
-export function svg(tag, attributes = {}, ...children) {
-  const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
-  setAll(element, attributes);
-  element.append(...shown(children));
-  return element;
-}
+};
+export const h = make("1999/xhtml");
+export const svg = make("2000/svg");
 
 // Changes the text if it differs, so that a selection and screen readers are not disturbed.
 export function setText(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
+
+// Buttons that may not be pressed stay reachable, so that a screen reader says why: the text of
+// `reason`.
+export function explain(buttons, reason, why) {
+  for (const button of buttons) {
+    button.setAttribute("aria-describedby", reason.id);
+    if (why) button.setAttribute("aria-disabled", "true");
+    else button.removeAttribute("aria-disabled");
+  }
+}
+export const isDisabled = (button) => button.getAttribute("aria-disabled") === "true";
 
 // The state of the page as a URL. What is too long for a request, such as a key of 64 KiB, is in
 // the fragment, which is not sent.

@@ -4,12 +4,14 @@ import { age, ago, count, duration, escapeText, grouped, laneName, number, ordin
 
 const has = (row, state) => (row.states ?? []).includes("KEY_STATE_" + state);
 
+const lasting = (since, now) => (number(since) > 0 ? `, for ${age(now - number(since))}` : "");
+
 function queued(reply, row, now) {
-  const since = number(row.added_at_us) > 0 ? `, for ${age(now - number(row.added_at_us))}` : "";
   const place = reply.position === undefined ? ""
     : number(reply.position) === 0 ? " It is the next one."
     : ` ${count(reply.position, "key is", "keys are")} handed out before it.`;
   const paused = reply.queue_paused ? " The queue is paused, so it is not handed out." : "";
+  const since = lasting(row.added_at_us, now);
   return `It is queued in lane ${laneName(row.lane)}${since}.${place}${paused}`;
 }
 
@@ -17,12 +19,10 @@ function processing(reply, row, now) {
   const by = reply.worker
     ? `The worker ${escapeText(reply.worker)} (${escapeText(reply.peer)}) holds it`
     : "It is processing. Its worker is within the owner's process, or not known";
-  const since = number(reply.held_since_us) > 0
-    ? `, for ${age(now - number(reply.held_since_us))}` : "";
   const attempt = number(reply.attempt) > 0 ? ` This is attempt ${grouped(reply.attempt)}.` : "";
   const again = row.added_again
     ? " It was added again since, so it is queued again after that." : "";
-  return `${by}${since}.${attempt}${again}`;
+  return `${by}${lasting(reply.held_since_us, now)}.${attempt}${again}`;
 }
 
 function delayed(row, now) {
@@ -53,9 +53,8 @@ export function sentencesOf(reply, now) {
   if (has(row, "DELAYED")) all.push(delayed(row, now));
   if (number(row.failures) > 0) all.push(failing(row, now));
   if (has(row, "QUARANTINED")) {
-    const since = number(row.quarantined_at_us) > 0
-      ? `, for ${age(now - number(row.quarantined_at_us))}` : "";
-    all.push(`It is in quarantine${since}: it is not handed out until it is released.`);
+    all.push(`It is in quarantine${lasting(row.quarantined_at_us, now)}: it is not handed out ` +
+      "until it is released.");
   }
   if ((row.states ?? []).length === 0) {
     all.push("The queue has nothing of this key: it was done, or it was never added.");

@@ -1,7 +1,7 @@
 // One key: all that is known of it, what can be done with it, and its last events.
 import { actionBar } from "./actions.js";
 import { browse } from "./api.js";
-import { h, heading, link, row, table } from "./dom.js";
+import { h, heading, link, row, setText, table } from "./dom.js";
 import { eventText, sentencesOf } from "./sentences.js";
 import { ago, age, count, duration, escapeBytes, escapeText, fromBase64, fromUrlBase64, grouped,
   keyText, laneName, number, shortKey, time, until } from "./text.js";
@@ -83,9 +83,7 @@ export function open(root, params, page) {
     if (sentences.children.length !== texts.length) {
       sentences.replaceChildren(...texts.map(() => h("li")));
     }
-    texts.forEach((text, i) => {
-      if (sentences.children[i].textContent !== text) sentences.children[i].textContent = text;
-    });
+    texts.forEach((text, i) => setText(sentences.children[i], text));
     facts.replaceChildren(...factsOf(reply, page.now()).map(([name, value]) =>
       h("div", {}, h("dt", {}, name), h("dd", {}, value))));
     const text = reply.key?.last_error ?? "";

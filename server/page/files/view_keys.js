@@ -2,7 +2,7 @@
 import { actionBar } from "./actions.js";
 import { addForm } from "./add.js";
 import { browse } from "./api.js";
-import { h, heading, link, row, table } from "./dom.js";
+import { h, heading, link, row, setText, table } from "./dom.js";
 import { filterForm, filterOf, names, sorts } from "./filter.js";
 import { ago, count, duration, escapeText, fromUrlBase64, grouped, laneName, number,
   keyText, shortKey, stateName, toUrlBase64, until } from "./text.js";
@@ -115,7 +115,7 @@ export function open(root, firstParams, page) {
     list.element.hidden = rows.length === 0;
     const text = `${count(matched, "key matches", "keys match")} of ${grouped(response.searched)
     }, found in ${duration(tookUs - (tookUs >= 1000 ? tookUs % 1000 : 0))}.`;
-    if (note.textContent !== text) note.textContent = text;
+    setText(note, text);
     showPages(response.next);
     list.heads.forEach((head, i) => {
       const { sort } = columns[i];

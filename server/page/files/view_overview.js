@@ -48,27 +48,33 @@ function fillRow(element, queue, now) {
   });
 }
 
-export function findingsOf(findings) {
-  if (findings.length === 0) return h("p", { class: "fine" }, "✓ No signs of trouble.");
-  return h("ul", {}, findings.map((finding) => {
-    const bad = finding.weight === "BAD";
-    return h("li", { class: bad ? "bad" : "odd" }, h("b", {}, bad ? "Bad" : "Odd"), " ",
-      finding.queue ? [link({ view: "queue", queue: finding.queue }, escapeText(finding.queue)),
-        ": "]
-        : "", escapeText(finding.text));
-  }));
+const findingsOf = (findings) => h("ul", {}, findings.map((finding) => {
+  const bad = finding.weight === "BAD";
+  return h("li", { class: bad ? "bad" : "odd" }, h("b", {}, bad ? "Bad" : "Odd"), " ",
+    finding.queue ? [link({ view: "queue", queue: finding.queue }, escapeText(finding.queue)), ": "]
+      : "", escapeText(finding.text));
+}));
+
+// { element, show(findings) }; `none` is shown if there are none.
+export function findingsBox(none) {
+  const element = h("div", { class: "standsout" });
+  let last = null;
+  return { element, show(findings) {
+    const text = JSON.stringify(findings);
+    if (text !== last) element.replaceChildren(findings.length > 0 ? findingsOf(findings) : none);
+    last = text;
+  } };
 }
 
 export function open(root, params, page) {
   const rows = new Map();
   const list = table("All queues", columns, { class: "queues" });
-  const findings = h("div", { class: "standsout" });
+  const findings = findingsBox(h("p", { class: "fine" }, "✓ No signs of trouble."));
   const empty = h("p", { class: "note", hidden: true },
     "The store has no queue yet. The first Add with `create` makes one.");
   root.append(heading("Overview"),
-    h("section", {}, h("h2", {}, "What stands out"), findings),
+    h("section", {}, h("h2", {}, "What stands out"), findings.element),
     h("section", {}, h("h2", {}, "Queues"), list.element, empty));
-  let lastFindings = null;
 
   const live = (response) => {
     const queues = response.queues ?? [];
@@ -87,9 +93,7 @@ export function open(root, params, page) {
     });
     empty.hidden = queues.length > 0;
     list.element.hidden = queues.length === 0;
-    const text = JSON.stringify(response.findings ?? []);
-    if (text !== lastFindings) findings.replaceChildren(findingsOf(response.findings ?? []));
-    lastFindings = text;
+    findings.show(response.findings ?? []);
     if (!timer) charts();
   };
 

@@ -2,10 +2,10 @@
 import { admin, browse } from "./api.js";
 import { chart, measured } from "./chart.js";
 import { confirm } from "./dialogs.js";
-import { h, heading, newId, say, setText } from "./dom.js";
+import { explain, h, heading, isDisabled, newId, say, setText } from "./dom.js";
 import { age, count, escapeText, grouped, number, parseDuration, rate, seconds, stateNames }
   from "./text.js";
-import { findingsOf, stateOf } from "./view_overview.js";
+import { findingsBox, stateOf } from "./view_overview.js";
 import { workersOf } from "./workers.js";
 
 function tiles(name) {
@@ -43,7 +43,7 @@ function pauseForm(page, name) {
   const time = h("input", { size: 6, placeholder: "10m", id: "pause-for", "aria-label":
     "Pause for this time" });
   const act = (change) => async (event) => {
-    if (event.currentTarget.getAttribute("aria-disabled")) return say(reason.textContent, true);
+    if (isDisabled(event.currentTarget)) return say(reason.textContent, true);
     try {
       await change();
     } catch (error) {
@@ -70,12 +70,8 @@ function pauseForm(page, name) {
     say(was ? `${escapeText(name)} is resumed.` : `${escapeText(name)} was not paused.`);
   }) }, "Resume");
   const fill = (paused) => {
-    for (const button of [pause, pauseFor, resume]) {
-      const why = page.whyNot ?? (button === resume && !paused ? "It is not paused." : null);
-      if (why) button.setAttribute("aria-disabled", "true");
-      else button.removeAttribute("aria-disabled");
-      button.setAttribute("aria-describedby", reason.id);
-    }
+    explain([pause, pauseFor], reason, page.whyNot);
+    explain([resume], reason, page.whyNot ?? (paused ? null : "It is not paused."));
     setText(reason, page.whyNot ?? "");
   };
   fill(false);
@@ -102,18 +98,17 @@ function chartsOf(data) {
 export function open(root, params, page) {
   const name = params.queue ?? page.queues[0] ?? "";
   const state = h("p", { class: "note", id: "state" });
-  const findings = h("div", { class: "standsout" });
+  const findings = findingsBox("");
   const numbers = tiles(name);
   const pause = pauseForm(page, name);
   const workers = workersOf(name, page);
   const figures = h("div", { class: "charts" });
-  root.append(heading("Queue " + escapeText(name)), state, pause.element, numbers.element, findings,
-    h("section", {}, h("h2", {}, "The last hour"), figures),
+  root.append(heading("Queue " + escapeText(name)), state, pause.element, numbers.element,
+    findings.element, h("section", {}, h("h2", {}, "The last hour"), figures),
     workers.element);
   let closed = false;
   let timer = 0;
   let asked = 0;
-  let lastFindings = "";
 
   async function charts() {
     clearTimeout(timer);
@@ -139,10 +134,7 @@ export function open(root, params, page) {
     if (!queue.open) return undefined;
     numbers.fill(queue, now);
     pause.fill(Boolean(queue.counts.paused));
-    const own = (response.findings ?? []).filter((finding) => finding.queue === name);
-    const text = JSON.stringify(own);
-    if (text !== lastFindings) findings.replaceChildren(own.length > 0 ? findingsOf(own) : "");
-    lastFindings = text;
+    findings.show((response.findings ?? []).filter((finding) => finding.queue === name));
     if (Date.now() - asked > 2000) {
       asked = Date.now();
       workers.refresh();

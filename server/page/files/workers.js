@@ -1,6 +1,6 @@
 // The workers of a queue, and the keys that they hold.
 import { admin } from "./api.js";
-import { h, link } from "./dom.js";
+import { h, link, setText } from "./dom.js";
 import { age, ago, count, escapeText, grouped, number, shortKey, toUrlBase64 } from "./text.js";
 
 function held(queue, keys, now) {
@@ -43,7 +43,7 @@ export function workersOf(queue, page) {
     const text = workers.length === 0 ?
       "No worker is connected to the server. Workers within the " +
       "owner's process are not listed." : `${count(workers.length, "worker")} connected.`;
-    if (note.textContent !== text) note.textContent = text;
+    setText(note, text);
     // Not under the feet of a reader who is within.
     if (list.contains(document.activeElement)) return;
     const wasOpen = new Set([...list.querySelectorAll("details[open]")].map((details) =>
