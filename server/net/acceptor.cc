@@ -11,21 +11,12 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
-#include <atomic>
 #include <cerrno>
-#include <cstdint>
 #include <cstring>
-#include <map>
 #include <optional>
-#include <string>
-#include <string_view>
 #include <system_error>
-#include <thread>
-#include <unordered_map>
 #include <utility>
 
-#include "base/mutex.h"
 #include "server/net/socket.h"
 
 namespace wq {
@@ -36,7 +27,6 @@ constexpr int kAcceptPauseMs = 50;
 // Per listener, before the others have their turn.
 constexpr int kAcceptsAtOnce = 64;
 constexpr size_t kMaxPending = 4096;
-constexpr size_t kKinds = 4;
 // The first bytes of HTTP/2. No method of HTTP/1.1 has this name.
 constexpr std::string_view kHttp2 = "PRI ";
 constexpr uint64_t kWakeId = 0;
@@ -78,85 +68,26 @@ void SetTcpOptions(int fd) {
 
 }  // namespace
 
-class Acceptor::Impl {
- public:
-  explicit Impl(Options options) : options_(std::move(options)) {}
+Acceptor::~Acceptor() { Close(); }
 
-  Status Start();
-  void Stop();
-  void Close();
-
-  size_t grpc_connections() const { return grpc_count_; }
-  size_t max_grpc() const { return max_grpc_; }
-  size_t max_http() const { return max_http_; }
-  void SetKnown(std::string_view port) WQ_EXCLUDES(mu_);
-
- private:
-  struct Pending {
-    FileDescriptor fd;
-    std::chrono::steady_clock::time_point deadline;
-  };
-  struct Grpc {
-    FileDescriptor fd;  // A duplicate.
-    ListenerKind kind;
-    std::string address;  // Of the peer; empty: it is not bounded.
-  };
-  struct Newcomer {
-    std::string port;  // Of the peer.
-    std::chrono::steady_clock::time_point deadline;
-  };
-  static size_t IndexOf(ListenerKind kind) { return static_cast<size_t>(kind); }
-
-  void SetLimits();
-  void Run();
-  void AcceptFrom(const Listener& listener);
-  void Classify(FileDescriptor fd, ListenerKind kind);
-  void AddPending(FileDescriptor fd, ListenerKind kind);
-  void HandlePending(size_t kind, uint64_t id, uint32_t events);
-  void CloseExpired() WQ_EXCLUDES(mu_);
-  int MillisecondsLeft() WQ_EXCLUDES(mu_);
-  void BeginGrpc(FileDescriptor fd, ListenerKind kind);
-  bool HasRoom(ListenerKind kind, const std::string& address) const;
-  // False: there is none. An empty address is any.
-  bool EndOldestNewcomer(ListenerKind kind, const std::string& address) WQ_EXCLUDES(mu_);
-  // Both end the connection, and forget it.
-  void ShutDownGrpc(uint64_t id) WQ_EXCLUDES(mu_);
-  void EndGrpc(uint64_t id) WQ_EXCLUDES(mu_);
-  void HandleEvent(uint64_t id, uint32_t events);
-  bool Watch(int fd, uint32_t events, uint64_t id) const {
-    epoll_event event = {.events = events, .data = {.u64 = id}};
-    return epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event) == 0;
+Status Acceptor::Open(Options options, std::unique_ptr<Acceptor>* acceptor) {
+  acceptor->reset(new Acceptor(std::move(options)));
+  Status s = (*acceptor)->Start();
+  if (!s.ok()) {
+    acceptor->reset();
   }
-  // Closing the descriptor would not do: a duplicate keeps the connection in the set.
-  void Unwatch(int fd) const { epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, nullptr); }
+  return s;
+}
 
-  Options options_;
-  size_t max_grpc_ = 0;
-  size_t max_http_ = 0;
-  size_t max_pending_ = 0;
-  FileDescriptor epoll_{-1};
-  FileDescriptor stop_{-1};  // An eventfd.
-  std::thread thread_;
-  std::atomic<bool> stopping_ = false;
-  std::atomic<size_t> grpc_count_ = 0;
+// Closing the descriptor would not do: a duplicate keeps the connection in the set.
+void Acceptor::Unwatch(int fd) const { epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, nullptr); }
 
-  // gRPC writes addresses in a form of its own, so a newcomer is known by its peer's port.
-  Mutex mu_;
-  std::map<uint64_t, Newcomer> newcomers_ WQ_GUARDED_BY(mu_);  // The oldest first.
-  std::unordered_multimap<std::string, uint64_t> newcomer_of_port_ WQ_GUARDED_BY(mu_);
-  std::atomic<bool> has_newcomers_ = false;
+bool Acceptor::Watch(int fd, uint32_t events, uint64_t id) const {
+  epoll_event event = {.events = events, .data = {.u64 = id}};
+  return epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event) == 0;
+}
 
-  // Used by the thread only, and after its end. An id is used once, so that an event of a
-  // connection that was closed while handling an earlier event finds nothing. Listeners have the
-  // ids from 1.
-  uint64_t next_id_ = 0;
-  std::array<std::map<uint64_t, Pending>, kKinds> pending_;  // The oldest first.
-  std::unordered_map<uint64_t, Grpc> grpc_;
-  std::array<size_t, kKinds> grpc_of_kind_ = {};
-  std::array<std::map<std::string, size_t>, kKinds> grpc_of_address_;
-};
-
-void Acceptor::Impl::SetLimits() {
+void Acceptor::SetLimits() {
   std::array<bool, kKinds> used = {};
   for (const Listener& listener : options_.listeners) {
     used[IndexOf(listener.kind)] = true;
@@ -176,7 +107,7 @@ void Acceptor::Impl::SetLimits() {
   max_grpc_ = std::min(options_.max_grpc, std::max<size_t>(1, rest / kDescriptors / grpc_kinds));
 }
 
-Status Acceptor::Impl::Start() {
+Status Acceptor::Start() {
   SetLimits();
   epoll_ = FileDescriptor(epoll_create1(EPOLL_CLOEXEC));
   stop_ = FileDescriptor(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
@@ -199,7 +130,7 @@ Status Acceptor::Impl::Start() {
   return {};
 }
 
-void Acceptor::Impl::Run() {
+void Acceptor::Run() {
   std::array<epoll_event, 64> events;
   while (!stopping_) {
     const int n = epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()),
@@ -212,7 +143,7 @@ void Acceptor::Impl::Run() {
   }
 }
 
-void Acceptor::Impl::HandleEvent(uint64_t id, uint32_t events) {
+void Acceptor::HandleEvent(uint64_t id, uint32_t events) {
   if (id == kWakeId) {
     return;
   }
@@ -227,7 +158,7 @@ void Acceptor::Impl::HandleEvent(uint64_t id, uint32_t events) {
   EndGrpc(id);  // EPOLLHUP or EPOLLERR.
 }
 
-void Acceptor::Impl::AcceptFrom(const Listener& listener) {
+void Acceptor::AcceptFrom(const Listener& listener) {
   for (int i = 0; i < kAcceptsAtOnce; ++i) {
     FileDescriptor fd(accept4(listener.fd.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (!fd.valid()) {
@@ -248,7 +179,7 @@ void Acceptor::Impl::AcceptFrom(const Listener& listener) {
   }
 }
 
-void Acceptor::Impl::Classify(FileDescriptor fd, ListenerKind kind) {
+void Acceptor::Classify(FileDescriptor fd, ListenerKind kind) {
   if (kind == ListenerKind::kTls) {
     return BeginGrpc(std::move(fd), kind);
   }
@@ -267,7 +198,7 @@ void Acceptor::Impl::Classify(FileDescriptor fd, ListenerKind kind) {
   }
 }
 
-void Acceptor::Impl::AddPending(FileDescriptor fd, ListenerKind kind) {
+void Acceptor::AddPending(FileDescriptor fd, ListenerKind kind) {
   std::map<uint64_t, Pending>& pending = pending_[IndexOf(kind)];
   if (pending.size() >= max_pending_) {
     pending.erase(pending.begin());
@@ -279,7 +210,7 @@ void Acceptor::Impl::AddPending(FileDescriptor fd, ListenerKind kind) {
   }
 }
 
-void Acceptor::Impl::HandlePending(size_t kind, uint64_t id, uint32_t events) {
+void Acceptor::HandlePending(size_t kind, uint64_t id, uint32_t events) {
   const auto it = pending_[kind].find(id);
   Protocol protocol = Peek(it->second.fd.get());
   if (protocol == Protocol::kUnknown) {
@@ -298,7 +229,7 @@ void Acceptor::Impl::HandlePending(size_t kind, uint64_t id, uint32_t events) {
   }
 }
 
-void Acceptor::Impl::CloseExpired() {
+void Acceptor::CloseExpired() {
   const auto now = std::chrono::steady_clock::now();
   for (std::map<uint64_t, Pending>& pending : pending_) {
     while (!pending.empty() && pending.begin()->second.deadline <= now) {
@@ -320,7 +251,7 @@ void Acceptor::Impl::CloseExpired() {
   }
 }
 
-int Acceptor::Impl::MillisecondsLeft() {
+int Acceptor::MillisecondsLeft() {
   auto first = std::chrono::steady_clock::time_point::max();
   for (const std::map<uint64_t, Pending>& pending : pending_) {
     if (!pending.empty()) {
@@ -341,14 +272,14 @@ int Acceptor::Impl::MillisecondsLeft() {
   return static_cast<int>(std::clamp<int64_t>(left.count(), 0, 3'600'000));
 }
 
-bool Acceptor::Impl::HasRoom(ListenerKind kind, const std::string& address) const {
+bool Acceptor::HasRoom(ListenerKind kind, const std::string& address) const {
   const std::map<std::string, size_t>& of_address = grpc_of_address_[IndexOf(kind)];
   const auto same = of_address.find(address);
   return grpc_of_kind_[IndexOf(kind)] < max_grpc_ &&
          (same == of_address.end() || same->second < std::max<size_t>(1, max_grpc_ / 4 * 3));
 }
 
-void Acceptor::Impl::BeginGrpc(FileDescriptor fd, ListenerKind kind) {
+void Acceptor::BeginGrpc(FileDescriptor fd, ListenerKind kind) {
   const auto& handle = kind == ListenerKind::kTls ? options_.grpc_tls : options_.grpc;
   if (handle == nullptr) {
     return;
@@ -381,12 +312,12 @@ void Acceptor::Impl::BeginGrpc(FileDescriptor fd, ListenerKind kind) {
   handle(std::move(fd));
 }
 
-void Acceptor::Impl::SetKnown(std::string_view port) {
+void Acceptor::SetKnown(std::string_view peer) {
   if (!has_newcomers_) {
     return;
   }
   const MutexLock lock(mu_);
-  const auto [begin, end] = newcomer_of_port_.equal_range(std::string(port));
+  const auto [begin, end] = newcomer_of_port_.equal_range(std::string(PortOf(peer)));
   for (auto it = begin; it != end; ++it) {
     newcomers_.erase(it->second);
   }
@@ -394,7 +325,7 @@ void Acceptor::Impl::SetKnown(std::string_view port) {
   has_newcomers_ = !newcomers_.empty();
 }
 
-bool Acceptor::Impl::EndOldestNewcomer(ListenerKind kind, const std::string& address) {
+bool Acceptor::EndOldestNewcomer(ListenerKind kind, const std::string& address) {
   std::optional<uint64_t> oldest;
   {
     const MutexLock lock(mu_);
@@ -412,12 +343,12 @@ bool Acceptor::Impl::EndOldestNewcomer(ListenerKind kind, const std::string& add
   return oldest.has_value();
 }
 
-void Acceptor::Impl::ShutDownGrpc(uint64_t id) {
+void Acceptor::ShutDownGrpc(uint64_t id) {
   shutdown(grpc_.at(id).fd.get(), SHUT_RDWR);
   EndGrpc(id);
 }
 
-void Acceptor::Impl::EndGrpc(uint64_t id) {
+void Acceptor::EndGrpc(uint64_t id) {
   const auto found = grpc_.find(id);
   if (found == grpc_.end()) {
     return;
@@ -444,7 +375,7 @@ void Acceptor::Impl::EndGrpc(uint64_t id) {
   has_newcomers_ = !newcomers_.empty();
 }
 
-void Acceptor::Impl::Stop() {
+void Acceptor::Stop() {
   if (thread_.joinable()) {
     stopping_ = true;
     const uint64_t one = 1;
@@ -457,7 +388,7 @@ void Acceptor::Impl::Stop() {
   }
 }
 
-void Acceptor::Impl::Close() {
+void Acceptor::Close() {
   Stop();
   for (const auto& [id, connection] : grpc_) {
     shutdown(connection.fd.get(), SHUT_RDWR);
@@ -465,24 +396,5 @@ void Acceptor::Impl::Close() {
   grpc_.clear();
   grpc_count_ = 0;
 }
-
-Acceptor::Acceptor(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
-Acceptor::~Acceptor() { Close(); }
-
-Status Acceptor::Open(Options options, std::unique_ptr<Acceptor>* acceptor) {
-  acceptor->reset(new Acceptor(std::make_unique<Impl>(std::move(options))));
-  Status s = (*acceptor)->impl_->Start();
-  if (!s.ok()) {
-    acceptor->reset();
-  }
-  return s;
-}
-
-void Acceptor::Stop() { impl_->Stop(); }
-void Acceptor::Close() { impl_->Close(); }
-void Acceptor::SetKnown(std::string_view peer) { impl_->SetKnown(PortOf(peer)); }
-size_t Acceptor::grpc_connections() const { return impl_->grpc_connections(); }
-size_t Acceptor::max_grpc() const { return impl_->max_grpc(); }
-size_t Acceptor::max_http() const { return impl_->max_http(); }
 
 }  // namespace wq

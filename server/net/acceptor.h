@@ -14,14 +14,23 @@
 // Threading: thread-safe. Lifetime: what the functions use must outlive Close.
 #pragma once
 
+#include <array>
+#include <atomic>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
+#include <string>
 #include <string_view>
+#include <thread>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "base/files.h"
+#include "base/mutex.h"
 #include "wq/status.h"
 
 namespace wq {
@@ -78,17 +87,75 @@ class Acceptor {
   void Close();
 
   // A call of this peer ("ipv4:127.0.0.1:4711") was accepted. Never blocks.
-  void SetKnown(std::string_view peer);
+  void SetKnown(std::string_view peer) WQ_EXCLUDES(mu_);
 
   // For tests and metrics: the gRPC connections that are open.
-  size_t grpc_connections() const;
-  size_t max_grpc() const;  // After the lowering.
-  size_t max_http() const;  // The same, of each kind.
+  size_t grpc_connections() const { return grpc_count_; }
+  size_t max_grpc() const { return max_grpc_; }  // After the lowering.
+  size_t max_http() const { return max_http_; }  // The same, of each kind.
 
  private:
-  class Impl;
-  explicit Acceptor(std::unique_ptr<Impl> impl);
-  const std::unique_ptr<Impl> impl_;
+  static constexpr size_t kKinds = 4;
+  struct Pending {
+    FileDescriptor fd;
+    std::chrono::steady_clock::time_point deadline;
+  };
+  struct Grpc {
+    FileDescriptor fd;  // A duplicate.
+    ListenerKind kind;
+    std::string address;  // Of the peer; empty: it is not bounded.
+  };
+  struct Newcomer {
+    std::string port;  // Of the peer.
+    std::chrono::steady_clock::time_point deadline;
+  };
+  static size_t IndexOf(ListenerKind kind) { return static_cast<size_t>(kind); }
+
+  explicit Acceptor(Options options) : options_(std::move(options)) {}
+  Status Start();
+  void SetLimits();
+  void Run();
+  void AcceptFrom(const Listener& listener);
+  void Classify(FileDescriptor fd, ListenerKind kind);
+  void AddPending(FileDescriptor fd, ListenerKind kind);
+  void HandlePending(size_t kind, uint64_t id, uint32_t events);
+  void CloseExpired() WQ_EXCLUDES(mu_);
+  int MillisecondsLeft() WQ_EXCLUDES(mu_);
+  void BeginGrpc(FileDescriptor fd, ListenerKind kind);
+  bool HasRoom(ListenerKind kind, const std::string& address) const;
+  // False: there is none. An empty address is any.
+  bool EndOldestNewcomer(ListenerKind kind, const std::string& address) WQ_EXCLUDES(mu_);
+  // Both end the connection, and forget it.
+  void ShutDownGrpc(uint64_t id) WQ_EXCLUDES(mu_);
+  void EndGrpc(uint64_t id) WQ_EXCLUDES(mu_);
+  void HandleEvent(uint64_t id, uint32_t events);
+  bool Watch(int fd, uint32_t events, uint64_t id) const;
+  void Unwatch(int fd) const;
+
+  Options options_;
+  size_t max_grpc_ = 0;
+  size_t max_http_ = 0;
+  size_t max_pending_ = 0;
+  FileDescriptor epoll_{-1};
+  FileDescriptor stop_{-1};  // An eventfd.
+  std::thread thread_;
+  std::atomic<bool> stopping_ = false;
+  std::atomic<size_t> grpc_count_ = 0;
+
+  // gRPC writes addresses in a form of its own, so a newcomer is known by its peer's port.
+  Mutex mu_;
+  std::map<uint64_t, Newcomer> newcomers_ WQ_GUARDED_BY(mu_);  // The oldest first.
+  std::unordered_multimap<std::string, uint64_t> newcomer_of_port_ WQ_GUARDED_BY(mu_);
+  std::atomic<bool> has_newcomers_ = false;
+
+  // Used by the thread only, and after its end. An id is used once, so that an event of a
+  // connection that was closed while handling an earlier event finds nothing. Listeners have the
+  // ids from 1.
+  uint64_t next_id_ = 0;
+  std::array<std::map<uint64_t, Pending>, kKinds> pending_;  // The oldest first.
+  std::unordered_map<uint64_t, Grpc> grpc_;
+  std::array<size_t, kKinds> grpc_of_kind_ = {};
+  std::array<std::map<std::string, size_t>, kKinds> grpc_of_address_;
 };
 
 }  // namespace wq
