@@ -29,74 +29,59 @@ class CallGuardTest : public testing::Test {
   const support::ScratchDirectory dir_;
 };
 
-TEST_F(CallGuardTest, WithoutTokensAllPass) {
-  CallGuard guard({});
-  ASSERT_TRUE(guard.Load().ok());
-  for (const Client client : {Client::kControlSocket, Client::kTcp}) {
-    EXPECT_EQ(guard.Ask({client, "", true, "ipv4:192.0.2.7:4711"}).verdict, Verdict::kPass);
-    EXPECT_EQ(guard.Ask({client, "Bearer any", true, "ipv4:192.0.2.7:4711"}).verdict,
-              Verdict::kPass);
+constexpr const char* kPeer = "ipv4:192.0.2.7:4711";
+
+TEST_F(CallGuardTest, WhoMayDoWhat) {
+  using enum CallGuard::Client;
+  using enum CallGuard::Role;
+  using enum CallGuard::Verdict;
+  struct Case {
+    bool has_tokens;
+    bool read_only;
+    Client client;
+    const char* authorization;
+    CallGuard::Role role;
+    Verdict reading;
+    Verdict change;
+  };
+  const std::string token = Secret("token", "first");
+  const std::string viewer = Secret("viewer", "second");
+  for (const Case& c : {Case{false, false, kControlSocket, "", kOperator, kPass, kPass},
+                        Case{false, false, kTcp, "", kOperator, kPass, kPass},
+                        Case{false, false, kTcp, "Bearer any", kOperator, kPass, kPass},
+                        Case{false, true, kTcp, "", kOperator, kPass, kForbidden},
+                        Case{true, false, kControlSocket, "", kOperator, kPass, kPass},
+                        Case{true, false, kTcp, "Bearer first", kOperator, kPass, kPass},
+                        Case{true, false, kTcp, "Bearer second", kViewer, kPass, kForbidden},
+                        Case{true, false, kTcp, "", kNone, kUnknown, kUnknown},
+                        Case{true, false, kTcp, "Bearer", kNone, kUnknown, kUnknown},
+                        Case{true, false, kTcp, "Bearer firs", kNone, kUnknown, kUnknown},
+                        Case{true, false, kTcp, "Bearer secondd", kNone, kUnknown, kUnknown},
+                        Case{true, false, kTcp, "second", kNone, kUnknown, kUnknown},
+                        Case{true, true, kControlSocket, "", kOperator, kPass, kForbidden},
+                        Case{true, true, kTcp, "Bearer first", kOperator, kPass, kForbidden},
+                        Case{true, true, kTcp, "Bearer other", kNone, kUnknown, kUnknown}}) {
+    SCOPED_TRACE(std::string(c.has_tokens ? "tokens " : "") + (c.read_only ? "read-only " : "") +
+                 c.authorization);
+    CallGuard guard({.token_file = c.has_tokens ? token : "",
+                     .viewer_token_file = c.has_tokens ? viewer : "",
+                     .read_only = c.read_only});
+    if (c.has_tokens && c.client == kTcp) {
+      EXPECT_EQ(guard.Ask({c.client, c.authorization, false, kPeer}).verdict, kUnknown)
+          << "before Load";
+    }
+    ASSERT_TRUE(guard.Load().ok());
+    EXPECT_EQ(guard.RoleOf(c.client, c.authorization), c.role);
+    for (const bool changes : {false, true}) {
+      const CallGuard::Answer answer = guard.Ask({c.client, c.authorization, changes, kPeer});
+      const Verdict verdict = changes ? c.change : c.reading;
+      EXPECT_EQ(answer.verdict, verdict) << changes;
+      EXPECT_EQ(guard.Judge(c.client, c.role, changes).verdict, verdict) << changes;
+      EXPECT_EQ(answer.why.code(), verdict == kUnknown     ? StatusCode::kUnauthenticated
+                                   : verdict == kForbidden ? StatusCode::kNotSupported
+                                                           : StatusCode::kOk);
+    }
   }
-}
-
-TEST_F(CallGuardTest, ViewersReadAndOperatorsChange) {
-  CallGuard guard(
-      {.token_file = Secret("token", "first"), .viewer_token_file = Secret("viewer", "second")});
-  EXPECT_EQ(guard.Ask({Client::kTcp, "Bearer first", false, "ipv4:192.0.2.7:4711"}).verdict,
-            Verdict::kUnknown);
-  ASSERT_TRUE(guard.Load().ok());
-  EXPECT_EQ(guard.Ask({Client::kTcp, "Bearer first", true, "ipv4:192.0.2.7:4711"}).verdict,
-            Verdict::kPass);
-  EXPECT_EQ(guard.Ask({Client::kTcp, "Bearer first", false, "ipv4:192.0.2.7:4711"}).verdict,
-            Verdict::kPass);
-  EXPECT_EQ(guard.Ask({Client::kTcp, "Bearer second", false, "ipv4:192.0.2.7:4711"}).verdict,
-            Verdict::kPass);
-  const CallGuard::Answer forbidden =
-      guard.Ask({Client::kTcp, "Bearer second", true, "ipv4:192.0.2.7:4711"});
-  EXPECT_EQ(forbidden.verdict, Verdict::kForbidden);
-  EXPECT_EQ(forbidden.why.code(), StatusCode::kNotSupported);
-  for (const char* other : {"", "Bearer", "Bearer firs", "Bearer secondd", "second"}) {
-    EXPECT_EQ(guard.Ask({Client::kTcp, other, false, "ipv4:192.0.2.7:4711"}).verdict,
-              Verdict::kUnknown)
-        << other;
-  }
-  EXPECT_EQ(guard.Ask({Client::kControlSocket, "", true, "ipv4:192.0.2.7:4711"}).verdict,
-            Verdict::kPass);
-}
-
-TEST_F(CallGuardTest, NobodyChangesWhatIsReadOnly) {
-  CallGuard guard({.token_file = Secret("token", "first"), .read_only = true});
-  ASSERT_TRUE(guard.Load().ok());
-  EXPECT_EQ(guard.Ask({Client::kTcp, "Bearer first", true, "ipv4:192.0.2.7:4711"}).verdict,
-            Verdict::kForbidden);
-  EXPECT_EQ(guard.Ask({Client::kTcp, "Bearer first", false, "ipv4:192.0.2.7:4711"}).verdict,
-            Verdict::kPass);
-  EXPECT_EQ(guard.Ask({Client::kTcp, "Bearer other", true, "ipv4:192.0.2.7:4711"}).verdict,
-            Verdict::kUnknown);
-  EXPECT_EQ(guard.Ask({Client::kControlSocket, "", true, "ipv4:192.0.2.7:4711"}).verdict,
-            Verdict::kForbidden);
-  EXPECT_EQ(guard.Ask({Client::kControlSocket, "", false, "ipv4:192.0.2.7:4711"}).verdict,
-            Verdict::kPass);
-}
-
-TEST_F(CallGuardTest, ARoleIsJudgedAsItsToken) {
-  CallGuard guard(
-      {.token_file = Secret("token", "first"), .viewer_token_file = Secret("viewer", "second")});
-  ASSERT_TRUE(guard.Load().ok());
-  using Role = CallGuard::Role;
-  EXPECT_EQ(guard.RoleOf(Client::kTcp, "Bearer first"), Role::kOperator);
-  EXPECT_EQ(guard.RoleOf(Client::kTcp, "Bearer second"), Role::kViewer);
-  EXPECT_EQ(guard.RoleOf(Client::kControlSocket, ""), Role::kOperator);
-  Status why;
-  EXPECT_EQ(guard.RoleOf(Client::kTcp, "Bearer third", &why), Role::kNone);
-  EXPECT_EQ(why.code(), StatusCode::kUnauthenticated);
-  EXPECT_EQ(guard.Judge(Client::kTcp, Role::kOperator, true).verdict, Verdict::kPass);
-  EXPECT_EQ(guard.Judge(Client::kTcp, Role::kViewer, false).verdict, Verdict::kPass);
-  EXPECT_EQ(guard.Judge(Client::kTcp, Role::kViewer, true).verdict, Verdict::kForbidden);
-  EXPECT_EQ(guard.Judge(Client::kTcp, Role::kNone, false).verdict, Verdict::kUnknown);
-  CallGuard read_only({.read_only = true});
-  EXPECT_EQ(read_only.Judge(Client::kTcp, Role::kOperator, true).verdict, Verdict::kForbidden);
-  EXPECT_EQ(read_only.Judge(Client::kTcp, Role::kOperator, false).verdict, Verdict::kPass);
 }
 
 TEST_F(CallGuardTest, ViewersWithoutOperatorsAreRefused) {
@@ -113,8 +98,8 @@ TEST_F(CallGuardTest, WrongTokensAreCountedAndWarnedOfOnceAMinute) {
                    .clock = &clock,
                    .warn = [&](const std::string& line) { warnings.push_back(line); }});
   ASSERT_TRUE(guard.Load().ok());
-  const auto guess = [&] { guard.Ask({Client::kTcp, "Bearer x", false, "ipv4:192.0.2.7:4711"}); };
-  guard.Ask({Client::kTcp, "", false, "ipv4:192.0.2.7:4711"});  // None is not a wrong one.
+  const auto guess = [&] { guard.Ask({Client::kTcp, "Bearer x", false, kPeer}); };
+  guard.Ask({Client::kTcp, "", false, kPeer});  // None is not a wrong one.
   for (int i = 0; i < 1000; ++i) {
     guess();
   }
