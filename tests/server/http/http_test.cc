@@ -1,9 +1,11 @@
-// HTTP/1.1 on one connection: several requests, and requests that are refused.
+// HTTP/1.1 on one connection: several requests, what a handler gets of one and which headers its
+// answer has, and requests that are refused.
 
 #include "server/http/http.h"
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -17,25 +19,31 @@ using std::chrono::hours;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-Http::Options HttpTestOptions() {
-  return {.not_found =
-              [](const std::string& request) {
-                return HttpReply{.status = 404, .body = "no " + request};
-              },
-          .max_request_bytes = 100'000,
-          .io_timeout = hours(1),
-          .idle_timeout = hours(1)};
-}
-
 class HttpTest : public ::testing::Test {
  protected:
-  HttpTest() { Make(HttpTestOptions()); }
-  void Make(const Http::Options& options) {
+  HttpTest() { Make({}); }
+  void Make(Http::Options options) {
+    options.not_found = [](const std::string& request) {
+      return HttpReply{.status = 404, .body = "no " + request};
+    };
+    options.max_request_bytes = 100'000;
+    options.io_timeout = hours(1);
+    options.idle_timeout = hours(1);
     http_ = std::make_unique<Http>(options);
     http_->Get("/hello", [](const HttpRequest&) { return HttpReply{.body = "hello"}; });
     http_->Post("/echo", [](const HttpRequest& request) {
       return HttpReply{.body = request.authorization + "|" + request.body};
     });
+    http_->Get("/a b", [](const HttpRequest& request) {
+      return HttpReply{.body = request.path + "|" + request.query + "|" + request.cookie + "|" +
+                               request.if_none_match,
+                       .headers = {{"X-Own", "1"}, {"X-Both", "reply"}}};
+    });
+    http_->Get("/gone", [](const HttpRequest&) { return HttpReply{.status = 304}; });
+  }
+  // The status of a request with these headers.
+  int Status(const std::string& headers) {
+    return HttpClient(*http_).Ask("GET /hello HTTP/1.1\r\n" + headers + "\r\n").status;
   }
   std::unique_ptr<Http> http_;
 };
@@ -107,34 +115,130 @@ TEST_F(HttpTest, ABodyAnnouncedByExpectIsTakenOrRefused) {
   EXPECT_EQ(client.Ask(head + "text/plain\r\n\r\n").status, 415);
 }
 
+// --- Requests and answers ---
+
+TEST_F(HttpTest, AHandlerGetsThePathTheQueryAndTheCookies) {
+  HttpClient client(*http_);
+  EXPECT_EQ(client
+                .Ask("GET /a%20b?x=%26&y=1+2 HTTP/1.1\r\nCookie: a=1\r\nCookie: b=2\r\n"
+                     "If-None-Match: \"t\"\r\n\r\n")
+                .body,
+            "/a b|x=%26&y=1+2|a=1; b=2|\"t\"");
+  EXPECT_EQ(client.Ask("GET /a%20b HTTP/1.1\r\n\r\n").body, "/a b|||");
+}
+
+TEST_F(HttpTest, AValueOfAQueryIsDecoded) {
+  EXPECT_EQ(QueryValue("queue=a%20b%2Fc+d&x=1", "queue"), "a b/c d");
+  EXPECT_EQ(QueryValue("x=1&queue=%C3%A4&queue=second", "queue"), "\xc3\xa4");
+  EXPECT_EQ(QueryValue("que%75e=1", "queue"), "1");
+  EXPECT_EQ(QueryValue("queue=100%", "queue"), "100%");
+  EXPECT_EQ(QueryValue("queue=%4", "queue"), "%4");
+  EXPECT_EQ(QueryValue("queue=%zz%4a%4A", "queue"), "%zzJJ");
+  EXPECT_EQ(QueryValue("queue=%00", "queue"), std::string(1, '\0'));
+  EXPECT_EQ(QueryValue("queue=a=b", "queue"), "a=b");
+  for (const char* query :
+       {"", "&", "&&=&", "queue", "queue=", "queues=1", "xqueue=1", "x=queue"}) {
+    EXPECT_EQ(QueryValue(query, "queue"), "") << query;
+  }
+}
+
+TEST_F(HttpTest, AnAnswersOwnHeadersTakeTheirPlace) {
+  Make({.headers = {{"X-Both", "all"}, {"X-All", "2"}}});
+  HttpClient client(*http_);
+  const std::string head = client.Ask("GET /a%20b HTTP/1.1\r\n\r\n").head;
+  EXPECT_THAT(head, HasSubstr("\r\nX-Own: 1\r\n"));
+  EXPECT_THAT(head, HasSubstr("\r\nX-Both: reply\r\n"));
+  EXPECT_THAT(head, Not(HasSubstr("X-Both: all")));
+  EXPECT_THAT(head, HasSubstr("\r\nX-All: 2\r\n"));
+  EXPECT_THAT(client.Ask("GET /missing HTTP/1.1\r\n\r\n").head, HasSubstr("\r\nX-Both: all\r\n"));
+  EXPECT_THAT(client.Ask("GET /gone HTTP/1.1\r\n\r\n").head, HasSubstr("\r\nX-All: 2\r\n"));
+}
+
 // --- Refusals ---
 
-TEST_F(HttpTest, WebPagesAndOtherHostsAreRefused) {
-  Http::Options options = HttpTestOptions();
-  options.check_host = true;
-  Make(options);
-  for (const char* headers :
-       {"Host: evil.example\r\n", "", "Host: localhost\r\nOrigin: http://evil.example\r\n",
-        "Host: localhost\r\nOrigin: null\r\n", "Host: 127.0.0.1:80\r\norigin: x\r\n",
-        "Host: localhost\r\nHost: evil.example\r\n"}) {
-    for (const char* method : {"GET", "POST", "OPTIONS"}) {
-      HttpClient client(*http_);
-      const ReceivedReply reply =
-          client.Ask(std::string(method) + " /hello HTTP/1.1\r\n" + headers + "\r\n");
-      EXPECT_EQ(reply.status, 403) << headers;
-      EXPECT_EQ(client.Reply().status, 0);
+TEST_F(HttpTest, WhichHostsAndOriginsMayAsk) {
+  const std::string own = "Host: localhost:1\r\nOrigin: http://localhost:1\r\n";
+  const std::string host = "Host: localhost:1\r\n";
+  const std::string evil = "Host: evil.example\r\n";
+  const auto origin = [&host](const std::string& value) {
+    return host + "Origin: " + value + "\r\n";
+  };
+  struct Case {
+    bool check_host;
+    bool own_pages;
+    std::vector<std::string> accepted;
+    std::vector<std::string> refused;
+  };
+  for (const Case& c :
+       {Case{false, false, {"", evil, own, origin("http://evil.example")}, {}},
+        Case{true,
+             false,
+             {host},
+             {"", evil, own, origin("http://evil.example"), origin("null"),
+              "Host: 127.0.0.1:80\r\norigin: x\r\n", host + evil}},
+        Case{false,
+             true,
+             {"", evil, own, origin("https://localhost:1"),  // Behind a proxy with TLS.
+              "Host: LocalHost\r\nOrigin: http://localhost\r\n"},
+             {origin("http://evil.example"), origin("null"), origin("http://localhost"),
+              origin("http://localhost:10"), origin("localhost:1"), origin("http://127.0.0.1:1"),
+              origin("http://localhost:1.evil.example"), own + host,
+              own + "Origin: http://evil.example\r\n", "Origin: http://localhost:1\r\n",
+              "Origin: http://\r\n"}},
+        Case{true, true, {host, own}, {evil, evil + "Origin: http://evil.example\r\n"}}}) {
+    Make({.check_host = c.check_host, .own_pages = c.own_pages});
+    for (const std::string& headers : c.accepted) {
+      EXPECT_EQ(Status(headers), 200) << headers;
+    }
+    for (const std::string& headers : c.refused) {
+      for (const char* method : {"GET", "POST", "OPTIONS"}) {
+        HttpClient client(*http_);
+        EXPECT_EQ(
+            client.Ask(std::string(method) + " /hello HTTP/1.1\r\n" + headers + "\r\n").status, 403)
+            << headers;
+        EXPECT_EQ(client.Reply().status, 0);
+      }
     }
   }
+}
+
+TEST_F(HttpTest, AHeadThatCanBeReadInTwoWaysIsRefused) {
+  for (const char* line :
+       {"Transfer-Encoding : chunked\r\n", "Content-Length : 3\r\n", "Content-Length\t: 3\r\n",
+        "X-A: 1\r\n folded\r\n", "X-A: 1\r\n\tfolded: 2\r\n", "X-A: 1\rX-B: 2\r\n", "X-A: 1\r\r\n",
+        "X-A: 1\nX-B: 2\r\n", "no colon\r\n", "nocolon\r\n", ": no name\r\n", "X-A: \x01\r\n",
+        "X\x01: 1\r\n", "X(a): 1\r\n"}) {
+    EXPECT_EQ(Status(std::string("Host: localhost\r\n") + line), 400) << line;
+    EXPECT_EQ(Status(std::string(line) + "Host: localhost\r\n"), 400) << line;
+  }
+  for (const char* line :
+       {"X-A:\r\n", "X-A:1\r\n", "X-A: \t 1 \r\n", "X-A: a:b\r\n", "X!#$%&'*+-.^_`|~9: \xff\r\n"}) {
+    EXPECT_EQ(Status(std::string("Host: localhost\r\n") + line), 200) << line;
+  }
+}
+
+TEST_F(HttpTest, ABadHeadIsOfItsRequestAlone) {
   HttpClient client(*http_);
-  EXPECT_EQ(client.Ask(kGetHello).status, 200);
+  EXPECT_EQ(client.Ask("GET /a%20b HTTP/1.1\r\nHost: localhost\r\n\r\n").status, 200);
+  EXPECT_EQ(client.Ask("GET /a%20b HTTP/1.1\r\nHost: localhost\r\nA : b\r\n\r\n").status, 400);
+}
+
+TEST_F(HttpTest, WhichHostsAreThisMachine) {
+  for (const char* host : {"localhost", "LOCALHOST:1", "127.0.0.1", "127.9.8.7:80",
+                           "127.0.0.1:", "[::1]", "[::1]:80"}) {
+    EXPECT_TRUE(IsLoopbackHost(host)) << host;
+  }
+  for (const char* host : {"", ":", "127.0.0.1:@evil", "127.0.0.1:80@evil", "127.0.0.1:80:90",
+                           "localhost:x", "[::1]:x.evil", "[::1]x", "[::1", "[::1]:80:", "[::2]",
+                           "::1", "10.0.0.1", "127.0.0.1.evil.example"}) {
+    EXPECT_FALSE(IsLoopbackHost(host)) << host;
+  }
 }
 
 TEST_F(HttpTest, RefusalsHaveTheFormOfTheirServer) {
-  Http::Options options = HttpTestOptions();
-  options.refused = [](int status, const std::string& message) {
+  Make({.refused = [](int status, const std::string& message) {
     return HttpReply{.status = status, .type = "x/y", .body = "<" + message + ">"};
-  };
-  Make(options);
+  }});
   HttpClient client(*http_);
   const ReceivedReply reply = client.Ask("DELETE / HTTP/1.1\r\n\r\n");
   EXPECT_EQ(reply.status, 405);
