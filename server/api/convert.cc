@@ -38,27 +38,17 @@ void ToError(const Status& status, v1::Error* error) {
 
 Status FromError(const v1::Error& error) { return {FromCode(error.code()), error.message()}; }
 
+// The numbers of Durability are those of the message's less one.
 Status FromDurability(v1::Durability durability, std::optional<Durability>* value) {
   value->reset();
-  switch (durability) {
-    case v1::DURABILITY_UNSPECIFIED:
-      return {};
-    case v1::DURABILITY_ASYNC:
-      *value = Durability::kAsync;
-      return {};
-    case v1::DURABILITY_PROCESS:
-      *value = Durability::kProcess;
-      return {};
-    case v1::DURABILITY_POWER:
-      *value = Durability::kPower;
-      return {};
-    case v1::DURABILITY_REPLICATED:
-      *value = Durability::kReplicated;
-      return {};
-    default:
-      return Status::InvalidArgument("there is no durability " +
-                                     std::to_string(static_cast<int>(durability)));
+  if (!v1::Durability_IsValid(durability)) {
+    return Status::InvalidArgument("there is no durability " +
+                                   std::to_string(static_cast<int>(durability)));
   }
+  if (durability != v1::DURABILITY_UNSPECIFIED) {
+    *value = static_cast<Durability>(static_cast<int>(durability) - 1);
+  }
+  return {};
 }
 
 v1::Durability ToDurability(std::optional<Durability> durability) {

@@ -4,14 +4,13 @@
 
 namespace wq {
 void ErrorGroups::Add(const KeyError& key) {
-  const std::string& form = forms_.Of(key.error, key.key);
-  auto it = groups_.find(std::pair(key.queue, std::string_view(form)));
+  std::pair<std::string, std::string> id(key.queue, forms_.Of(key.error, key.key));
+  auto it = groups_.find(id);
   if (it == groups_.end()) {
     if (groups_.size() >= kMaxGroups) {
       ++ungrouped_;
       return;
     }
-    std::pair<std::string, std::string> id(key.queue, form);
     ErrorGroup group{.queue = id.first,
                      .form = id.second,
                      .first_at_us = key.first_at_us,

@@ -59,14 +59,7 @@ class ErrorGroups {
   uint64_t ungrouped() const { return ungrouped_; }
 
  private:
-  struct Less {
-    using is_transparent = void;
-    bool operator()(const auto& a, const auto& b) const {
-      const int order = std::string_view(a.first).compare(b.first);
-      return order < 0 || (order == 0 && std::string_view(a.second) < std::string_view(b.second));
-    }
-  };
-  std::map<std::pair<std::string, std::string>, ErrorGroup, Less> groups_;  // By queue and form.
+  std::map<std::pair<std::string, std::string>, ErrorGroup> groups_;  // By queue and form.
   ErrorForms forms_;
   uint64_t ungrouped_ = 0;
 };

@@ -42,8 +42,6 @@ class Page {
   void EndSessions() { sessions_.EndAll(); }  // For tokens that may have changed.
   void Close() { events_.Close(); }           // Ends the streams.
 
-  const Events& events() const { return events_; }
-
  private:
   CallGuard::Role RoleOf(const HttpRequest& request) const;
   HttpReply SessionReply(CallGuard::Role role) const;
