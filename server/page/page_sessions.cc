@@ -1,9 +1,9 @@
 #include "server/page/page_sessions.h"
 
+#include <absl/strings/escaping.h>
 #include <sys/random.h>
 
 #include <algorithm>
-#include <array>
 #include <utility>
 #include <vector>
 
@@ -18,17 +18,12 @@ constexpr std::string_view kAttributes = "; Path=/; HttpOnly; SameSite=Strict";
 constexpr size_t kRandomBytes = 32;
 
 Status RandomId(std::string* id) {
-  std::array<unsigned char, kRandomBytes> bytes;
+  std::string bytes(kRandomBytes, '\0');
   // Up to 256 bytes are given at once, and no signal interrupts it.
   if (getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) {
     return Status::IOError("the system gives no random bytes");
   }
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  id->clear();
-  for (const unsigned char byte : bytes) {
-    *id += kDigits[byte >> 4];
-    *id += kDigits[byte & 15];
-  }
+  *id = absl::BytesToHexString(bytes);
   return {};
 }
 

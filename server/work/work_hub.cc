@@ -1,9 +1,9 @@
 #include "server/work/work_hub.h"
 
+#include <absl/strings/escaping.h>
 #include <sys/random.h>
 
 #include <algorithm>
-#include <array>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -25,15 +25,10 @@ constexpr auto kMinSilence = std::chrono::seconds(1);
 
 // 128 bits that no other process can guess, in hexadecimal.
 std::string NewSessionId() {
-  std::array<unsigned char, 16> bytes;
-  WQ_CHECK(getrandom(bytes.data(), bytes.size(), 0) == ssize_t{bytes.size()}, "no random bytes");
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string id;
-  for (const unsigned char byte : bytes) {
-    id += kDigits[byte >> 4];
-    id += kDigits[byte & 15];
-  }
-  return id;
+  std::string bytes(16, '\0');
+  WQ_CHECK(getrandom(bytes.data(), bytes.size(), 0) == static_cast<ssize_t>(bytes.size()),
+           "no random bytes");
+  return absl::BytesToHexString(bytes);
 }
 
 }  // namespace
