@@ -48,6 +48,9 @@ void ToCauses(const Causes& causes, Message* message) {
 }
 Causes FromCauses(const v1::Assignment& message);
 
+// The row has the first `error_bytes` of the error. It replaces what *row had.
+void ToKeyRow(const KeyInfo& key, size_t error_bytes, v1::KeyRow* row);
+
 // Text for a field of the type string: bytes that are not UTF-8 become U+FFFD.
 std::string ToUtf8(std::string_view bytes);
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "server/browse/key_row.h"
+#include "server/api/convert.h"
 
 namespace wq {
 namespace {

@@ -9,7 +9,6 @@
 
 #include "server/api/convert.h"
 #include "server/browse/error_cache.h"
-#include "server/browse/key_row.h"
 #include "server/browse/key_search.h"
 #include "server/errors/error_groups.h"
 #include "server/service/services.h"
