@@ -20,6 +20,8 @@ class ChangeLogTest : public testing::Test {
   ChangeLogTest() {
     table_.Add(Unary<v1::ChangeRequest, v1::ChangeResponse>(
         "wq.v1.Admin", "Change", [this](const auto&, auto*) { return result_; }));
+    table_.Add(Unary<v1::ChangeMatchingRequest, v1::ChangeMatchingResponse>(
+        "wq.v1.Admin", "ChangeMatching", [](const auto&, auto*) { return Status::Ok(); }));
     table_.Add(Unary<v1::GetStoreRequest, v1::GetStoreResponse>(
         "wq.v1.Admin", "GetStore", [](const auto&, auto*) { return Status::Ok(); }));
     table_.Add(Unary<v1::FlushRequest, v1::FlushResponse>(
@@ -68,9 +70,17 @@ TEST_F(ChangeLogTest, OfManyKeysALineHasTheFirst) {
 
 TEST_F(ChangeLogTest, WhatChangesNothingHasNoLine) {
   EXPECT_TRUE(Change({.peer = "unix:7", .role = "operator"}, 0).ok());
+  v1::ChangeMatchingRequest matching;
+  matching.set_dry_run(true);
+  EXPECT_TRUE(Call("/wq.v1.Admin/ChangeMatching", {.peer = "unix:7"}, matching).ok());
   EXPECT_TRUE(Call("/wq.v1.Admin/GetStore", {.peer = "unix:7"}, v1::GetStoreRequest()).ok());
   EXPECT_TRUE(Call("/wq.v1.Admin/Flush", {.peer = "unix:7"}, v1::FlushRequest()).ok());
   EXPECT_THAT(lines_, IsEmpty());
+  matching.set_dry_run(false);
+  matching.mutable_filter()->set_prefix("a\xff");
+  EXPECT_TRUE(Call("/wq.v1.Admin/ChangeMatching", {.peer = "unix:7"}, matching).ok());
+  EXPECT_THAT(lines_, ElementsAre("Admin.ChangeMatching of unix:7 (): filter { prefix: "
+                                  R"("a\377" }: Ok)"));
 }
 
 }  // namespace

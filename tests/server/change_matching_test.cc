@@ -2,12 +2,10 @@
 #include <atomic>
 #include <chrono>
 #include <functional>
-#include <map>
 #include <string>
 #include <thread>
 #include <vector>
 
-#include "base/mutex.h"
 #include "tests/server/browse_fixture.h"
 #include "tests/support/wait.h"
 
@@ -147,39 +145,6 @@ TEST_F(ChangeMatchingTest, ManyKeysUnderLoad) {
   EXPECT_EQ(cancelled.matched(), kKeys);
   EXPECT_EQ(cancelled.done(), kKeys);
   EXPECT_EQ(pods_->Counts().delayed, kKeys / 10);
-}
-
-TEST_F(ChangeMatchingTest, MovesManyKeysToALane) {
-  constexpr size_t kKeys = 100'000;
-  for (size_t i = 0; i < kKeys; ++i) {
-    Add("key-" + std::to_string(i));
-  }
-  Add("other", {.lane = 3});
-  Request move = Of(Request::ADD, "key-");
-  move.set_lane(-5);
-  EXPECT_EQ(Change(move).done(), kKeys);
-  EXPECT_EQ(pods_->Counts().lanes, (std::map<Lane, size_t>{{-5, kKeys}, {3, 1}}));
-}
-
-TEST_F(ChangeMatchingTest, IsLogged) {
-  Mutex mu;
-  std::vector<std::string> lines;
-  Connect({.control_socket = true, .log_change = [&](const std::string& line) {
-             const MutexLock lock(mu);
-             lines.push_back(line);
-           }});
-  Add("a\xff/1");
-  Add("b");
-  Request request = Of(Request::REMOVE, "a\xff");
-  request.set_dry_run(true);
-  Change(request);
-  request.set_dry_run(false);
-  Change(request);
-  const MutexLock lock(mu);
-  ASSERT_EQ(lines.size(), 1U);  // Not the dry run.
-  EXPECT_TRUE(lines[0].starts_with("Admin.ChangeMatching of unix")) << lines[0];
-  EXPECT_TRUE(lines[0].ends_with(R"(queue: "pods" filter { prefix: "a\377" } kind: REMOVE: Ok)"))
-      << lines[0];
 }
 
 }  // namespace

@@ -21,9 +21,7 @@
 namespace wq {
 namespace {
 
-using std::chrono::milliseconds;
 using ::testing::HasSubstr;
-using ::testing::Not;
 
 class ServerTest : public ::testing::Test, public ServerFixture {};
 
@@ -234,22 +232,7 @@ TEST_F(ServerTest, NothingIsChangedOverTheAddressOfTheMetrics) {
   EXPECT_EQ(pods_->Len(), 0U);
 }
 
-// --- The services over TCP ---
-
-TEST_F(ServerTest, TheServicesAreServedOverTcp) {
-  Serve({.address = "127.0.0.1:0"});
-  const std::string json = R"({"queue": "pods", "keys": ["YQ=="]})";
-  EXPECT_EQ(StatusOf(Say(ConnectTcp(server_->port()), PostOf("/wq.v1.Queue/Add", json))), 200);
-  EXPECT_EQ(pods_->Len(), 1U);
-  // A web page that resolves its own name to this machine.
-  EXPECT_EQ(StatusOf(Say(ConnectTcp(server_->port()),
-                         PostOf("/wq.v1.Queue/Add", json, "Host: evil.example\r\n"))),
-            403);
-  EXPECT_EQ(StatusOf(Say(ConnectTcp(server_->port()),
-                         PostOf("/wq.v1.Queue/Add", json,
-                                "Host: localhost\r\nOrigin: http://evil.example\r\n"))),
-            403);
-}
+// --- Access ---
 
 TEST_F(ServerTest, TlsAloneIsNoAccessControl) {
   ServerOptions options{
@@ -262,29 +245,6 @@ TEST_F(ServerTest, TlsAloneIsNoAccessControl) {
             StatusCode::kInvalidArgument);
   options.tls_any_client = true;  // Now the files are read, which do not exist.
   EXPECT_EQ(Server::Open(store_.get(), options, &server_).code(), StatusCode::kNotFound);
-}
-
-TEST_F(ServerTest, AnAddressBeyondLoopbackNeedsATokenOrTls) {
-  EXPECT_EQ(Server::Open(store_.get(), {.address = "0.0.0.0:0"}, &server_).code(),
-            StatusCode::kInvalidArgument);
-  const std::string token_file = dir_ / "token";
-  std::ofstream(token_file) << "secret\n";
-  ASSERT_EQ(chmod(token_file.c_str(), 0600), 0);
-  Serve({.address = "0.0.0.0:0", .token_file = token_file});
-  const std::string json = R"({"queue": "pods", "keys": ["YQ=="]})";
-  const auto status = [&](const std::string& headers) {
-    return StatusOf(Say(ConnectTcp(server_->port()), PostOf("/wq.v1.Queue/Add", json, headers)));
-  };
-  EXPECT_EQ(status("Host: pods.example\r\n"), 401);
-  EXPECT_EQ(status("Host: pods.example\r\nAuthorization: Bearer wrong\r\n"), 401);
-  EXPECT_THAT(Say(ConnectTcp(server_->port()), PostOf("/wq.v1.Queue/Add", json, "Host: a\r\n")),
-              HasSubstr("{\"code\":\"Unauthenticated\",\"message\":"));
-  EXPECT_EQ(status("Host: pods.example\r\nAuthorization: Bearer secret\r\n"), 200);
-  std::ofstream(token_file) << "another\n";
-  EXPECT_EQ(status("Host: pods.example\r\nAuthorization: Bearer secret\r\n"), 200);
-  ASSERT_TRUE(server_->Reload().ok());
-  EXPECT_EQ(status("Host: pods.example\r\nAuthorization: Bearer secret\r\n"), 401);
-  EXPECT_EQ(status("Host: pods.example\r\nAuthorization: Bearer another\r\n"), 200);
 }
 
 TEST_F(ServerTest, AReadOnlyServerShowsAndChangesNothing) {
@@ -302,18 +262,6 @@ TEST_F(ServerTest, AReadOnlyServerShowsAndChangesNothing) {
   EXPECT_EQ(StatusOf(Post("/wq.v1.Queue/Counts", R"({"queue": "pods"})")), 200);
   EXPECT_EQ(StatusOf(Post("/wq.v1.Queue/Add", R"({"queue": "pods", "keys": ["YQ=="]})")), 403);
   EXPECT_EQ(pods_->Counts().queued, 0U);
-}
-
-// --- Limits ---
-
-TEST_F(ServerTest, CloseDoesNotWaitForSilentClients) {
-  Serve(
-      {.control_socket = true, .http_address = "127.0.0.1:0", .io_timeout = std::chrono::hours(1)});
-  const FileDescriptor silent = ConnectUnix();
-  const FileDescriptor half = ConnectTcp();
-  SendAll(half.get(), "GET /hea", Soon());
-  EXPECT_EQ(StatusOf(Get("/healthz")), 200);  // `silent` and `half` have been accepted.
-  server_->Close();
 }
 
 // Other sockets and pipes of the process rely on the disposition of SIGPIPE.

@@ -96,13 +96,5 @@ TEST_F(StoredKeysTest, AKeyWithTwoEntriesIsFoundTwiceAndShownOnce) {
   EXPECT_EQ(GetKey("both"), "both: QUEUED DELAYED");
 }
 
-TEST_F(StoredKeysTest, AQueueThatIsNotInTheStore) {
-  View();
-  v1::SearchRequest request;
-  request.set_queue("nope");
-  v1::SearchResponse response;
-  EXPECT_EQ(Call("Search", request, &response).code(), StatusCode::kNotFound);
-}
-
 }  // namespace
 }  // namespace wq

@@ -278,19 +278,6 @@ TEST_F(HttpApiTest, WithoutTheTokenNothingIsCalled) {
   EXPECT_EQ(client.Post(kAdd, "{}", "Authorization: Bearer t\r\n").status, 200);
 }
 
-TEST_F(HttpApiTest, AForbiddenCallIsNotMade) {
-  Make([](const CallGuard::Request& call) {
-    return call.changes ? CallGuard::Answer{CallGuard::Verdict::kForbidden,
-                                            Status::NotSupported("only look")}
-                        : CallGuard::Answer();
-  });
-  HttpClient client(*http_);
-  const ReceivedReply reply = client.Post(kAdd, R"({"queue":"pods"})");
-  EXPECT_EQ(reply.status, 403);
-  EXPECT_THAT(reply.body, HasSubstr("only look"));
-  EXPECT_EQ(last_add_.queue(), "");
-}
-
 // --- Streams ---
 
 TEST_F(HttpApiTest, AServersStreamIsLinesUntilItsEnd) {

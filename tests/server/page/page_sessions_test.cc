@@ -14,7 +14,6 @@ namespace {
 
 using std::chrono::hours;
 using std::chrono::microseconds;
-using ::testing::HasSubstr;
 using ::testing::MatchesRegex;
 using Role = CallGuard::Role;
 
@@ -85,11 +84,6 @@ TEST_F(PageSessionsTest, WithTooManyTheOldestEnds) {
   for (size_t i = 0; i < cookies.size(); ++i) {
     EXPECT_EQ(sessions_.RoleOf(cookies[i]), i < 2 ? Role::kNone : Role::kOperator) << i;
   }
-}
-
-TEST_F(PageSessionsTest, ABrowserIsToldToForgetTheCookie) {
-  EXPECT_THAT(PageSessions::ForgetCookie(), HasSubstr("wq_session=;"));
-  EXPECT_THAT(PageSessions::ForgetCookie(), HasSubstr("Max-Age=0"));
 }
 
 }  // namespace

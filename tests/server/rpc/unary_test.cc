@@ -77,23 +77,6 @@ TEST(RpcUnary, BytesThatAreNoMessageAreRefused) {
   EXPECT_TRUE(CallWithBytes(channel, "/wq.v1.Queue/Add", "\xf8\x06\x01").ok());
 }
 
-TEST(RpcUnary, AMessageThatIsTooLongIsRefused) {
-  RpcFixture f;
-  f.Open({.max_message_bytes = 100'000});
-  const auto stub = f.Stub();
-  v1::AddRequest request;
-  v1::AddResponse response;
-  request.add_keys(std::string(99'900, 'x'));
-  {
-    grpc::ClientContext context;
-    EXPECT_TRUE(stub->Add(&context, request, &response).ok());
-  }
-  request.add_keys(std::string(1000, 'x'));
-  grpc::ClientContext context;
-  EXPECT_EQ(stub->Add(&context, request, &response).error_code(),
-            grpc::StatusCode::RESOURCE_EXHAUSTED);
-}
-
 TEST(RpcUnary, ReadingsThatWaitDoNotDelayOthers) {
   RpcFixture f;
   f.Open({.max_waiting_calls = 8});

@@ -167,6 +167,7 @@ TEST_F(SeriesTest, QueuesAreKeptApartAndForgottenWithTheirQueue) {
   EXPECT_EQ(Read("a").points.back()[SeriesField::kQueued], 1);
   EXPECT_EQ(Read("b").points.back()[SeriesField::kQueued], 2);
   EXPECT_EQ(Measured(Read("closed")), 0U);
+  EXPECT_EQ(Read("closed").points.size(), kPoints);
   clock_.Advance(seconds(10));
   series_.Add(clock_.Now(), {{"a", std::nullopt}});
   EXPECT_EQ(Measured(Read("a")), 1U);
