@@ -1,8 +1,7 @@
 // Health and reflection, called as any client calls them.
 #include <google/protobuf/descriptor.pb.h>
-#include <grpc/health/v1/health.pb.h>
-#include <grpc/reflection/v1alpha/reflection.pb.h>
-#include <grpcpp/generic/generic_stub.h>
+#include <grpc/health/v1/health.grpc.pb.h>
+#include <grpc/reflection/v1alpha/reflection.grpc.pb.h>
 
 #include <atomic>
 #include <string>
@@ -16,67 +15,12 @@
 namespace wq {
 namespace {
 
+using grpc::health::v1::Health;
 using grpc::health::v1::HealthCheckRequest;
 using grpc::health::v1::HealthCheckResponse;
+using grpc::reflection::v1alpha::ServerReflection;
 using grpc::reflection::v1alpha::ServerReflectionRequest;
 using grpc::reflection::v1alpha::ServerReflectionResponse;
-
-// A stream without generated code for its service.
-template <typename Request, typename Response>
-class GenericStream {
- public:
-  GenericStream(const std::shared_ptr<grpc::Channel>& channel, const std::string& path)
-      : stub_(channel), stream_(stub_.PrepareCall(&context_, path, &queue_)) {
-    stream_->StartCall(nullptr);
-    EXPECT_TRUE(Next());
-  }
-  ~GenericStream() {
-    context_.TryCancel();
-    queue_.Shutdown();
-    while (Next()) {
-    }
-  }
-  bool Write(const Request& request) {
-    const grpc::Slice slice(request.SerializeAsString());
-    stream_->Write(grpc::ByteBuffer(&slice, 1), nullptr);
-    return Next();
-  }
-  bool WritesDone() {
-    stream_->WritesDone(nullptr);
-    return Next();
-  }
-  bool Read(Response* response) {
-    grpc::ByteBuffer bytes;
-    stream_->Read(&bytes, nullptr);
-    if (!Next()) {
-      return false;
-    }
-    grpc::Slice slice;
-    EXPECT_TRUE(bytes.DumpToSingleSlice(&slice).ok());
-    return response->ParseFromArray(slice.begin(), static_cast<int>(slice.size()));
-  }
-  grpc::Status Finish() {
-    grpc::Status status;
-    stream_->Finish(&status, nullptr);
-    EXPECT_TRUE(Next());
-    return status;
-  }
-
- private:
-  bool Next() {
-    void* tag = nullptr;
-    bool ok = false;
-    return queue_.Next(&tag, &ok) && ok;
-  }
-
-  grpc::GenericStub stub_;
-  grpc::ClientContext context_;
-  grpc::CompletionQueue queue_;
-  std::unique_ptr<grpc::GenericClientAsyncReaderWriter> stream_;
-};
-
-using HealthStream = GenericStream<HealthCheckRequest, HealthCheckResponse>;
-using ReflectionClient = GenericStream<ServerReflectionRequest, ServerReflectionResponse>;
 
 HealthCheckRequest Of(const std::string& service) {
   HealthCheckRequest request;
@@ -89,13 +33,10 @@ TEST(RpcHealth, CheckReportsEachService) {
   std::atomic<bool> serving = true;
   AddHealth([&] { return serving.load(); }, &f.methods);
   f.Open();
-  const auto channel = f.Connect();
+  const auto stub = Health::NewStub(f.Connect());
   const auto check = [&](const std::string& service, HealthCheckResponse* response) {
-    HealthStream call(channel, "/grpc.health.v1.Health/Check");
-    EXPECT_TRUE(call.Write(Of(service)));
-    EXPECT_TRUE(call.WritesDone());
-    call.Read(response);
-    return call.Finish();
+    grpc::ClientContext context;
+    return stub->Check(&context, Of(service), response);
   };
   for (const bool now : {true, false}) {
     serving = now;
@@ -117,38 +58,26 @@ TEST(RpcHealth, WatchSendsEachChange) {
   std::atomic<bool> serving = true;
   AddHealth([&] { return serving.load(); }, &f.methods);
   f.Open();
-  const auto channel = f.Connect();
+  const auto stub = Health::NewStub(f.Connect());
+  HealthCheckResponse response;
   {
-    HealthStream watch(channel, "/grpc.health.v1.Health/Watch");
-    EXPECT_TRUE(watch.Write(Of("wq.v1.Queue")));
-    EXPECT_TRUE(watch.WritesDone());
-    HealthCheckResponse response;
+    grpc::ClientContext context;
+    const auto watch = stub->Watch(&context, Of("wq.v1.Queue"));
     for (const bool now : {true, false, true}) {
       serving = now;
-      ASSERT_TRUE(watch.Read(&response));
+      ASSERT_TRUE(watch->Read(&response));
       EXPECT_EQ(response.status(),
                 now ? HealthCheckResponse::SERVING : HealthCheckResponse::NOT_SERVING);
     }
+    context.TryCancel();
+    EXPECT_EQ(watch->Finish().error_code(), grpc::StatusCode::CANCELLED);
   }
-  HealthStream unknown(channel, "/grpc.health.v1.Health/Watch");
-  EXPECT_TRUE(unknown.Write(Of("nonsense")));
-  EXPECT_TRUE(unknown.WritesDone());
-  HealthCheckResponse response;
-  ASSERT_TRUE(unknown.Read(&response));
+  grpc::ClientContext context;
+  const auto unknown = stub->Watch(&context, Of("nonsense"));
+  ASSERT_TRUE(unknown->Read(&response));
   EXPECT_EQ(response.status(), HealthCheckResponse::SERVICE_UNKNOWN);
   f.server->Close(support::kPatience);
-  EXPECT_EQ(unknown.Finish().error_code(), grpc::StatusCode::UNAVAILABLE);
-}
-
-TEST(RpcHealth, AWatchWithoutARequestIsRefused) {
-  RpcFixture f;
-  AddHealth([] { return true; }, &f.methods);
-  f.Open();
-  HealthStream watch(f.Connect(), "/grpc.health.v1.Health/Watch");
-  EXPECT_TRUE(watch.WritesDone());
-  HealthCheckResponse response;
-  EXPECT_FALSE(watch.Read(&response));
-  EXPECT_EQ(watch.Finish().error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_EQ(unknown->Finish().error_code(), grpc::StatusCode::UNAVAILABLE);
 }
 
 class RpcReflection : public testing::Test {
@@ -156,8 +85,12 @@ class RpcReflection : public testing::Test {
   RpcReflection() {
     AddReflection(&f_.methods);
     f_.Open();
-    client_ = std::make_unique<ReflectionClient>(
-        f_.Connect(), "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo");
+    stub_ = ServerReflection::NewStub(f_.Connect());
+    client_ = stub_->ServerReflectionInfo(&context_);
+  }
+  ~RpcReflection() override {
+    context_.TryCancel();
+    client_->Finish();
   }
   ServerReflectionResponse Ask(const ServerReflectionRequest& request) {
     ServerReflectionResponse response;
@@ -177,7 +110,10 @@ class RpcReflection : public testing::Test {
   }
 
   RpcFixture f_;
-  std::unique_ptr<ReflectionClient> client_;
+  grpc::ClientContext context_;
+  std::unique_ptr<ServerReflection::Stub> stub_;
+  std::unique_ptr<grpc::ClientReaderWriter<ServerReflectionRequest, ServerReflectionResponse>>
+      client_;
 };
 
 TEST_F(RpcReflection, ListsTheServices) {
@@ -220,7 +156,8 @@ TEST_F(RpcReflection, WhatIsNotServedIsNotFound) {
   EXPECT_EQ(Ask(ServerReflectionRequest()).error_response().error_code(),
             grpc::StatusCode::INVALID_ARGUMENT);
   EXPECT_TRUE(client_->WritesDone());
-  EXPECT_TRUE(client_->Finish().ok());
+  ServerReflectionResponse response;
+  EXPECT_FALSE(client_->Read(&response));
 }
 
 }  // namespace

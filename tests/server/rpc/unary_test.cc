@@ -77,6 +77,26 @@ TEST(RpcUnary, BytesThatAreNoMessageAreRefused) {
   EXPECT_TRUE(CallWithBytes(channel, "/wq.v1.Queue/Add", "\xf8\x06\x01").ok());
 }
 
+TEST(RpcUnary, ACallWithoutAMessageIsRefused) {
+  RpcFixture f;
+  f.Open();
+  grpc::GenericStub stub(f.Connect());
+  grpc::CompletionQueue queue;
+  grpc::ClientContext context;
+  grpc::Status status;
+  const auto call = stub.PrepareCall(&context, "/wq.v1.Queue/Add", &queue);
+  call->StartCall(nullptr);
+  void* tag = nullptr;
+  bool ok = false;
+  ASSERT_TRUE(queue.Next(&tag, &ok) && ok);
+  call->WritesDone(nullptr);
+  ASSERT_TRUE(queue.Next(&tag, &ok) && ok);
+  call->Finish(&status, nullptr);
+  ASSERT_TRUE(queue.Next(&tag, &ok) && ok);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_EQ(status.error_message(), "the client has sent no message");
+}
+
 TEST(RpcUnary, ReadingsThatWaitDoNotDelayOthers) {
   RpcFixture f;
   f.Open({.max_waiting_calls = 8});
