@@ -526,68 +526,43 @@ TEST_F(HostileTest, WorkersOfADeletedQueueEndAlsoThoseThatConnectNow) {
   deletes.join();
 }
 
-// What happens while workers, adders and watchers are busy.
-class LoadTest : public HostileTest {
- protected:
-  void StartLoad() {
-    for (int i = 0; i < 3; ++i) {
-      threads_.emplace_back([this] {
-        while (!stopping_) {
-          std::unique_ptr<LiveStore> live;
-          std::unique_ptr<LiveWorker> worker;
-          if (!LiveStore::Connect(store_dir_, &live).ok() ||
-              !live->Work("pods", {.capacity = 16}, &worker).ok()) {
-            continue;
-          }
-          AssignedKey key;
-          for (uint64_t n = 0; worker->Get(&key).ok(); ++n) {
-            worker->AnswerLater(key.token,
-                                n % 3 == 0 ? WorkAnswer::GiveBack() : WorkAnswer::Done());
-            answers_ += 1;
+TEST_F(HostileTest, TheServerIsClosedUnderLoadAndServesAgain) {
+  std::atomic<bool> stopping = false;
+  std::atomic<uint64_t> answers = 0;
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 3; ++i) {
+    threads.emplace_back([&] {
+      while (!stopping) {
+        std::unique_ptr<LiveStore> live;
+        std::unique_ptr<LiveWorker> worker;
+        AssignedKey key;
+        if (LiveStore::Connect(store_dir_, &live).ok() &&
+            live->Work("pods", {.capacity = 16}, &worker).ok()) {
+          while (worker->Get(&key).ok()) {
+            worker->AnswerLater(key.token, WorkAnswer::Done());
+            ++answers;
           }
         }
-      });
-    }
-    threads_.emplace_back([this] {
-      std::unique_ptr<LiveStore> live;
-      for (uint64_t n = 0; !stopping_; ++n) {
-        if (live == nullptr && !LiveStore::Connect(store_dir_, &live).ok()) {
-          continue;
-        }
-        const std::string key = "key-" + std::to_string(n % 100);
-        const std::vector<std::string_view> keys = {key};
-        BatchResult result;
-        static_cast<void>(live->Access("pods", false)->Add(keys, {}, &result));
       }
     });
   }
-  void AwaitAnswers(uint64_t more) {
-    const uint64_t until = answers_ + more;
-    Await("answers", [&] { return answers_ >= until; });
-  }
-  void EndLoad() {
-    stopping_ = true;
-    for (std::thread& thread : threads_) {
-      thread.join();
+  threads.emplace_back([&] {
+    for (uint64_t n = 0; !stopping; ++n) {
+      EXPECT_TRUE(pods_->Add("key-" + std::to_string(n % 100)).ok());
     }
-  }
-
-  std::atomic<bool> stopping_ = false;
-  std::atomic<uint64_t> answers_ = 0;
-  std::vector<std::thread> threads_;
-};
-
-TEST_F(LoadTest, TheServerIsClosedAndServesAgain) {
-  StartLoad();
+  });
   for (int round = 0; round < 5; ++round) {
-    AwaitAnswers(50);
+    const uint64_t until = answers + 50;
+    Await("answers", [&] { return answers >= until; });
     server_->Close();
     EXPECT_EQ(pods_->Counts().processing, 0U) << "all keys are given back";
     Serve({.control_socket = true});
   }
-  AwaitAnswers(50);
   server_->Close();
-  EndLoad();
+  stopping = true;
+  for (std::thread& thread : threads) {
+    thread.join();
+  }
 }
 
 }  // namespace

@@ -266,30 +266,6 @@ TEST_F(WorkTest, AddedAgainIsAnswered) {
   EXPECT_EQ(Get(worker.get()).key, "a");
 }
 
-TEST_F(WorkTest, AWorkerSharesTheQueueWithTheProcessItself) {
-  const auto worker = Work({.capacity = 2});
-  for (int i = 0; i < 200; ++i) {
-    ASSERT_TRUE(pods_->Add("key-" + std::to_string(i)).ok());
-  }
-  std::atomic<int> done = 0;
-  std::thread local([&] {
-    std::string key;
-    while (pods_->GetFor(milliseconds(0), &key).ok()) {
-      EXPECT_TRUE(pods_->Done(key).ok());
-      ++done;
-    }
-  });
-  AssignedKey key;
-  while (done + static_cast<int>(pods_->Counts().dones) < 200 || pods_->Counts().dones < 200) {
-    if (worker->TryGet(&key).ok()) {
-      EXPECT_TRUE(worker->Answer(key.token, WorkAnswer::Done()).ok());
-    }
-  }
-  local.join();
-  EXPECT_EQ(pods_->Counts().dones, 200U);
-  EXPECT_EQ(pods_->Counts().processing, 0U);
-}
-
 TEST_F(WorkTest, ABadHelloIsRefusedByName) {
   std::unique_ptr<LiveWorker> worker;
   Status s = Connect()->Work("pods", {.capacity = 0}, &worker);

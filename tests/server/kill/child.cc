@@ -2,8 +2,7 @@
 // what it does (event_log.h) until it is killed.
 //
 //   server_kill_child server DIR LOG SHARDS BUFFERS
-//   server_kill_child worker DIR LOG SEED    by LiveWorker
-//   server_kill_child raw DIR LOG SEED       by the gRPC service, with durable answers
+//   server_kill_child worker DIR LOG SEED    half of its answers are durable
 //   server_kill_child adder DIR LOG SEED
 #include <grpcpp/create_channel_posix.h>
 #include <grpcpp/grpcpp.h>
@@ -164,57 +163,21 @@ int Add(Process* process) {
 
 enum class Outcome { kAccepted, kRefused, kUnknown };
 
-// One stream, by either client.
-class AWorker {
+// One stream of Work.Work.
+class StreamClient {
  public:
-  virtual ~AWorker() = default;
-  virtual bool Get(AssignedKey* key) = 0;     // Blocks. False: the stream has ended.
-  virtual bool TryGet(AssignedKey* key) = 0;  // Never blocks.
-  virtual Outcome Answer(uint64_t token, const WorkAnswer& answer, bool durable) = 0;
-  virtual bool durable() const = 0;  // Whether it can ask for durable answers.
-};
-
-class LiveClient final : public AWorker {
- public:
-  static std::unique_ptr<AWorker> Connect(const std::string& dir) {
-    std::unique_ptr<LiveStore> live;
-    auto client = std::make_unique<LiveClient>();
-    if (!LiveStore::Connect(dir, &live).ok() ||
-        !live->Work(kQueue, {.name = "live", .capacity = 8}, &client->worker_).ok()) {
-      return nullptr;
-    }
-    return client;
-  }
-  bool Get(AssignedKey* key) override { return worker_->Get(key).ok(); }
-  bool TryGet(AssignedKey* key) override { return worker_->TryGet(key).ok(); }
-  Outcome Answer(uint64_t token, const WorkAnswer& answer, bool) override {
-    const Status s = worker_->Answer(token, answer);
-    if (s.ok()) {
-      return Outcome::kAccepted;
-    }
-    return s.code() == StatusCode::kNotProcessing && !worker_->ended() ? Outcome::kRefused
-                                                                       : Outcome::kUnknown;
-  }
-  bool durable() const override { return false; }
-
- private:
-  std::unique_ptr<LiveWorker> worker_;
-};
-
-class RawClient final : public AWorker {
- public:
-  static std::unique_ptr<AWorker> Connect(const std::string& dir) {
+  static std::unique_ptr<StreamClient> Connect(const std::string& dir) {
     SocketFile file;
     FileDescriptor fd(-1);
     if (!OpenSocketFile(dir, "control.sock", &file).ok() || !ConnectToFile(file, &fd).ok()) {
       return nullptr;
     }
-    auto client = std::make_unique<RawClient>();
+    auto client = std::make_unique<StreamClient>();
     client->stub_ = v1::Work::NewStub(grpc::CreateInsecureChannelFromFd("localhost", fd.Release()));
     client->stream_ = client->stub_->Work(&client->context_);
     v1::WorkRequest request;
     request.mutable_hello()->set_queue(kQueue);
-    request.mutable_hello()->set_name("raw");
+    request.mutable_hello()->set_name("worker");
     request.mutable_hello()->set_capacity(16);
     v1::WorkResponse welcome;
     if (!client->stream_->Write(request) || !client->stream_->Read(&welcome)) {
@@ -223,13 +186,14 @@ class RawClient final : public AWorker {
     client->Keep(welcome);
     return client;
   }
-  ~RawClient() override {
+  ~StreamClient() {
     context_.TryCancel();
     if (stream_ != nullptr) {
       static_cast<void>(stream_->Finish());
     }
   }
-  bool Get(AssignedKey* key) override {
+  // Blocks. False: the stream has ended.
+  bool Get(AssignedKey* key) {
     v1::WorkResponse response;
     while (keys_.empty()) {
       if (!stream_->Read(&response)) {
@@ -239,7 +203,7 @@ class RawClient final : public AWorker {
     }
     return TryGet(key);
   }
-  bool TryGet(AssignedKey* key) override {
+  bool TryGet(AssignedKey* key) {
     if (keys_.empty()) {
       return false;
     }
@@ -247,7 +211,7 @@ class RawClient final : public AWorker {
     keys_.pop_front();
     return true;
   }
-  Outcome Answer(uint64_t token, const WorkAnswer& answer, bool durable) override {
+  Outcome Answer(uint64_t token, const WorkAnswer& answer, bool durable) {
     v1::WorkRequest request;
     v1::Answer* const one = request.add_answers();
     one->set_token(token);
@@ -275,7 +239,6 @@ class RawClient final : public AWorker {
     }
     return Outcome::kUnknown;
   }
-  bool durable() const override { return true; }
 
  private:
   void Keep(const v1::WorkResponse& response) {
@@ -300,9 +263,9 @@ WorkAnswer RandomAnswer(Process* process) {
                      : WorkAnswer::GiveBack();
 }
 
-void AnswerOne(Process* process, AWorker* worker, Event event) {
+void AnswerOne(Process* process, StreamClient* worker, Event event) {
   const WorkAnswer answer = RandomAnswer(process);
-  const bool durable = worker->durable() && process->Below(2) == 0;
+  const bool durable = process->Below(2) == 0;
   event.detail =
       (answer.kind == WorkAnswer::Kind::kDone ? kDoneDetail : 0) | (durable ? kDurableDetail : 0);
   event.kind = EventKind::kAnswerSent;
@@ -321,13 +284,12 @@ void AnswerOne(Process* process, AWorker* worker, Event event) {
   }
 }
 
-int Work(Process* process, bool raw) {
+int Work(Process* process) {
   for (;;) {
     const uint32_t servers = process->log.servers();
     Event event{.kind = EventKind::kSessionBegins, .session = process->log.NewSession()};
     process->log.Add(event);
-    const std::unique_ptr<AWorker> worker =
-        raw ? RawClient::Connect(process->dir) : LiveClient::Connect(process->dir);
+    const std::unique_ptr<StreamClient> worker = StreamClient::Connect(process->dir);
     if (worker == nullptr) {
       process->log.WaitForServerAfter(servers, milliseconds(50));
       continue;
@@ -364,7 +326,7 @@ int Run(int argc, char** argv) {
   if (server) {
     return Serve(&process, static_cast<uint32_t>(number), Buffers::Parse(argv[5]));
   }
-  return role == "adder" ? Add(&process) : Work(&process, role == "raw");
+  return role == "adder" ? Add(&process) : Work(&process);
 }
 
 }  // namespace

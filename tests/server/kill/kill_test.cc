@@ -96,7 +96,7 @@ class ServerKillTest : public testing::Test {
   uint64_t shards_ = 0;
   std::unique_ptr<EventLog> log_;
   Running server_{"server", nullptr};
-  std::array<Running, 5> clients_{Running{"worker", nullptr}, Running{"raw", nullptr},
+  std::array<Running, 5> clients_{Running{"worker", nullptr}, Running{"worker", nullptr},
                                   Running{"worker", nullptr}, Running{"adder", nullptr},
                                   Running{"adder", nullptr}};
   uint64_t kills_ = 0;

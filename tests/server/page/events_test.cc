@@ -59,6 +59,12 @@ class EventsTest : public ::testing::Test {
   void AwaitReadings(uint64_t count) const {
     EXPECT_TRUE(support::Eventually([&] { return events_->readings() >= count; }));
   }
+  // Until the client has its first event, which is returned.
+  static std::string Listen(HttpClient* client) {
+    EXPECT_EQ(client->Ask(kListen).status, 200);
+    EXPECT_EQ(client->Chunk(), "retry: 1000\n\n");
+    return client->Chunk();
+  }
   static std::string Queued(int count) { return "\"queued\":\"" + std::to_string(count) + "\""; }
 
   ManualClock clock_;
@@ -85,9 +91,7 @@ TEST_F(EventsTest, TheFirstEventComesAtOnce) {
 
 TEST_F(EventsTest, OnlyWhatHasChangedIsSent) {
   HttpClient client(*http_);
-  client.Ask(kListen);
-  client.Chunk();
-  client.Chunk();
+  Listen(&client);
   for (uint64_t i = 2; i < 6; ++i) {
     clock_.Advance(milliseconds(500));
     AwaitReadings(i);  // Only its times are new.
@@ -99,9 +103,7 @@ TEST_F(EventsTest, OnlyWhatHasChangedIsSent) {
 
 TEST_F(EventsTest, AtMostTwoASecond) {
   HttpClient client(*http_);
-  client.Ask(kListen);
-  client.Chunk();
-  client.Chunk();
+  Listen(&client);
   for (int i = 0; i < 100; ++i) {
     ++queued_;
     clock_.Advance(milliseconds(100));
@@ -114,9 +116,7 @@ TEST_F(EventsTest, TheListenersOfAQueueShareItsReadings) {
   std::vector<std::unique_ptr<HttpClient>> clients;
   for (int i = 0; i < 20; ++i) {
     clients.push_back(std::make_unique<HttpClient>(*http_));
-    clients.back()->Ask(kListen);
-    clients.back()->Chunk();
-    EXPECT_THAT(clients.back()->Chunk(), HasSubstr(Queued(1)));
+    EXPECT_THAT(Listen(clients.back().get()), HasSubstr(Queued(1)));
   }
   EXPECT_EQ(events_->readings(), 1U);
   queued_ = 2;
@@ -131,18 +131,14 @@ TEST_F(EventsTest, NothingIsReadWhileNobodyListens) {
   clock_.Advance(hours(1));
   {
     HttpClient client(*http_);
-    client.Ask(kListen);
-    client.Chunk();
-    client.Chunk();
+    Listen(&client);
   }
   EXPECT_TRUE(support::Eventually([&] { return events_->listeners() == 0; }));
   const uint64_t before = events_->readings();
   EXPECT_EQ(before, 1U);
   clock_.Advance(hours(1));
   HttpClient client(*http_);
-  client.Ask(kListen);
-  client.Chunk();
-  client.Chunk();
+  Listen(&client);
   EXPECT_EQ(events_->readings(), before + 1);
 }
 
@@ -170,9 +166,7 @@ TEST_F(EventsTest, ASlowReaderGetsTheNewestOnly) {
 
 TEST_F(EventsTest, ACommentComesWhileNothingChanges) {
   HttpClient client(*http_);
-  client.Ask(kListen);
-  client.Chunk();
-  client.Chunk();
+  Listen(&client);
   clock_.Advance(seconds(16));
   EXPECT_EQ(client.Chunk(), ":\n\n");
 }
@@ -195,9 +189,7 @@ TEST_F(EventsTest, TooManyListenersAreRefused) {
 
 TEST_F(EventsTest, AStreamEndsWhenItsLogInHasEnded) {
   HttpClient client(*http_);
-  client.Ask(kListen);
-  client.Chunk();
-  client.Chunk();
+  Listen(&client);
   may_go_on_ = false;
   queued_ = 2;
   clock_.Advance(milliseconds(500));
@@ -206,9 +198,7 @@ TEST_F(EventsTest, AStreamEndsWhenItsLogInHasEnded) {
 
 TEST_F(EventsTest, CloseEndsTheStreams) {
   HttpClient client(*http_);
-  client.Ask(kListen);
-  client.Chunk();
-  client.Chunk();
+  Listen(&client);
   events_->Close();
   EXPECT_EQ(client.Chunk(), "");
   EXPECT_EQ(client.Ask(kListen).status, 503);
