@@ -113,17 +113,6 @@ class Outcomes(AioCase):
         self.assertEqual((stats.done, stats.failed), (5, 4))
         self.assertEqual((stats.requeued, stats.given_back), (1, 1))
 
-    async def test_added_again_reports_a_later_add(self):
-        await self.pods.add("pods", "a", create=True)
-        self.pods.worker("pods")(self.hold)
-        self.run_workers()
-        job, end = await self.get()
-        self.assertFalse(await job.added_again())
-        await self.pods.add("pods", "a")
-        self.assertTrue(await job.added_again())
-        end.set()
-        (await self.get())[1].set()
-
     async def test_a_missing_queue_ends_the_run(self):
         self.pods.worker("none")(self.hold)
         with self.assertRaisesRegex(wq.NotFound, "none"):

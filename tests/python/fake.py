@@ -8,7 +8,6 @@ import collections
 import contextlib
 import os
 import queue
-import sys
 import threading
 import uuid
 from concurrent import futures
@@ -355,18 +354,3 @@ class FakeServer(
 
     def Flush(self, request, context):
         fail(context, "NotDurable", "the disk is full")
-
-
-def main():
-    """Serves until stdin ends. With KEYS adds so many to the queue "pods"."""
-    server = FakeServer(sys.argv[1])
-    for number in range(int(sys.argv[2]) if len(sys.argv) > 2 else 0):
-        server.queues["pods"].add(b"key-%d" % number)
-    server.start()
-    print("serving", flush=True)
-    sys.stdin.read()
-    server.stop()
-
-
-if __name__ == "__main__":
-    main()

@@ -42,58 +42,42 @@ class Outcomes(support.Case):
         counts = support.wait_for_counts(self.pods, "pods", lambda counts: counts.dones == 1)
         self.assertEqual((counts.queued, counts.processing), (0, 0))
 
-    def test_an_exception_is_a_failure_and_quarantine_is_final(self):
-        self.pods.add("pods", "a", create=True)
-        tries = queue.Queue()
+    def test_the_outcomes_of_handlers(self):
+        keys = ["failed", "exits", "wrong", "later", "hopeless", "back"]
+        self.pods.add("pods", keys, create=True)
+        seen = queue.Queue()
 
         @self.pods.worker("pods")
         def reconcile(job):
-            tries.put((job.attempt, job.failures, job.last_error))
-            if job.failures == 0:
+            if job.text == "later":
+                return wq.RequeueAfter(3600)
+            if job.text == "hopeless":
+                raise wq.Quarantine("it is hopeless")
+            if job.text == "back" and job.attempt == 1:
+                raise wq.GiveBack
+            if job.text == "failed" and job.failures == 0:
                 raise ValueError("boom")
-            raise wq.Quarantine("it is hopeless")
+            if job.text == "exits" and job.failures == 0:
+                raise SystemExit(3)
+            if job.text == "wrong" and job.failures == 0:
+                return True
+            seen.put((job.text, (job.attempt, job.failures, job.last_error)))
+            return None
 
         log = self.quiet()
         self.start(self.pods)
-        self.assertEqual(self.get(tries), (1, 0, ""))
-        self.assertEqual(self.get(tries), (2, 1, "ValueError: boom"))
-        support.wait_for_counts(self.pods, "pods", lambda counts: counts.quarantined == 1)
+        retried = dict(self.get(seen) for _ in range(4))
+        self.assertEqual(retried["failed"], (2, 1, "ValueError: boom"))
+        self.assertEqual(retried["exits"], (2, 1, "SystemExit: 3"))
+        self.assertIn("not True", retried["wrong"][2])
+        self.assertEqual(retried["back"], (2, 0, ""))
+        support.wait_for_counts(
+            self.pods, "pods", lambda c: not c.queued + c.processing and c.delayed == 1
+        )
         (listed,) = self.pods.list("pods", quarantined=True)
-        self.assertEqual((listed.key, listed.last_error), (b"a", "it is hopeless"))
-        self.assertEqual(listed.failures, 2)
+        self.assertEqual((listed.key, listed.last_error), (b"hopeless", "it is hopeless"))
+        self.assertEqual(listed.failures, 1)
         self.assertIn("boom", "\n".join(log.output))
-
-    def test_requeue_after_delays_and_give_back_counts_nothing(self):
-        self.pods.add("pods", ["a", "b"], create=True)
-        again = queue.Queue()
-
-        @self.pods.worker("pods")
-        def reconcile(job):
-            if job.key == b"a":
-                return wq.RequeueAfter(3600)
-            again.put((job.attempt, job.failures))
-            if job.attempt == 1:
-                raise wq.GiveBack
-            return None
-
-        self.start(self.pods)
-        self.assertEqual([self.get(again), self.get(again)], [(1, 0), (2, 0)])
-        counts = support.wait_for_counts(self.pods, "pods", lambda counts: counts.dones >= 1)
-        self.assertEqual((counts.delayed, counts.failing), (1, 0))
-
-    def test_another_result_of_a_handler_is_a_failure(self):
-        self.pods.add("pods", "a", create=True)
-        errors = queue.Queue()
-
-        @self.pods.worker("pods")
-        def reconcile(job):
-            errors.put(job.last_error)
-            return True if job.failures == 0 else None
-
-        self.quiet()
-        self.start(self.pods)
-        self.get(errors)
-        self.assertIn("not True", self.get(errors))
 
     def test_an_answer_that_cannot_be_sent_is_a_failure_of_its_key(self):
         self.pods.add("pods", sorted(support.ANSWERS), create=True)
@@ -109,21 +93,6 @@ class Outcomes(support.Case):
         self.start(self.pods)
         support.wait_for_counts(self.pods, "pods", lambda counts: counts.delayed == 2)
         self.check_answers([self.get(failed) for _ in range(len(support.ANSWERS) - 2)])
-
-    def test_system_exit_of_a_handler_ends_neither_its_thread_nor_the_key(self):
-        self.pods.add("pods", "a", create=True)
-        errors = queue.Queue()
-
-        @self.pods.worker("pods")
-        def reconcile(job):
-            errors.put(job.last_error)
-            if job.failures == 0:
-                raise SystemExit(3)
-
-        self.quiet()
-        self.start(self.pods)
-        self.get(errors)
-        self.assertEqual(self.get(errors), "SystemExit: 3")
 
     def test_added_again_reports_a_later_add(self):
         self.pods.add("pods", "a", create=True)
