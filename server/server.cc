@@ -132,7 +132,7 @@ struct Server::Impl {
   Status Check() const;
   void MakePage();
   void AddMethods();
-  void AddReadings(Http* http, CallGuard::Client client, const CallGuard::Asked& asked);
+  void AddReadings(Http* http, const HttpGuard& judge);
   Status Listen(std::vector<Listener>* listeners);
   static Status ListenTcp(const std::string& address, bool any_address, ListenerKind kind,
                           int* bound, std::vector<Listener>* listeners);
@@ -245,11 +245,12 @@ void Server::Impl::AddMethods() {
   if (options.log_change != nullptr) {
     LogChanges(options.log_change, &methods);
   }
-  AddApi(methods, CallGuard::Client::kControlSocket, AskGuard(), &control);
-  AddApi(methods, CallGuard::Client::kTcp, AskGuard(), &tcp);
-  AddReadings(&control, CallGuard::Client::kControlSocket, AskGuard());
-  AddReadings(&tcp, CallGuard::Client::kTcp, AskGuard());
-  AddReadings(&web, CallGuard::Client::kTcp, nullptr);
+  for (const auto& [http, client] : {std::pair(&control, CallGuard::Client::kControlSocket),
+                                     std::pair(&tcp, CallGuard::Client::kTcp)}) {
+    AddApi(methods, GuardOf(client, AskGuard()), http);
+    AddReadings(http, GuardOf(client, AskGuard()));
+  }
+  AddReadings(&web, nullptr);
   if (page != nullptr) {
     AddApi(methods, page->Guard(), &web);
     page->AddTo(&web);
@@ -257,10 +258,9 @@ void Server::Impl::AddMethods() {
 }
 
 // /healthz says nothing about the store, so it needs no token.
-void Server::Impl::AddReadings(Http* http, CallGuard::Client client,
-                               const CallGuard::Asked& asked) {
-  const auto guarded = [&](Http::Handler handler) {
-    return Guarded(GuardOf(client, asked), /*changes=*/false, std::move(handler));
+void Server::Impl::AddReadings(Http* http, const HttpGuard& judge) {
+  const auto guarded = [&judge](Http::Handler handler) {
+    return Guarded(judge, /*changes=*/false, std::move(handler));
   };
   http->Get(
       "/healthz", [](const HttpRequest&) { return HttpReply{.body = "ok\n"}; }, HttpRun::kOnLoop);

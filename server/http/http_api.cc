@@ -263,9 +263,4 @@ void AddApi(const MethodTable& methods, const HttpGuard& guard, Http* http) {
   }
 }
 
-void AddApi(const MethodTable& methods, CallGuard::Client client, const CallGuard::Asked& guard,
-            Http* http) {
-  AddApi(methods, GuardOf(client, guard), http);
-}
-
 }  // namespace wq

@@ -28,8 +28,6 @@ HttpGuard GuardOf(CallGuard::Client client, CallGuard::Asked guard);
 
 // Adds a handler for each method. `guard` judges each call. Borrows `methods`.
 void AddApi(const MethodTable& methods, const HttpGuard& guard, Http* http);
-void AddApi(const MethodTable& methods, CallGuard::Client client, const CallGuard::Asked& guard,
-            Http* http);
 // `handler` for the requests that `guard` lets pass.
 Http::Handler Guarded(HttpGuard guard, bool changes, Http::Handler handler);
 

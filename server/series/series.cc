@@ -12,24 +12,20 @@ float Rate(uint64_t before, uint64_t now, double seconds) {
 }
 
 Point LevelsOf(const QueueSample& sample) {
-  Point point;
-  point[SeriesField::kQueued] = static_cast<float>(sample.queued);
-  point[SeriesField::kProcessing] = static_cast<float>(sample.processing);
-  point[SeriesField::kDelayed] = static_cast<float>(sample.delayed);
-  point[SeriesField::kFailing] = static_cast<float>(sample.failing);
-  point[SeriesField::kQuarantined] = static_cast<float>(sample.quarantined);
-  point[SeriesField::kOldestAge] = static_cast<float>(sample.oldest_age_seconds);
-  return point;
+  return {.queued = static_cast<float>(sample.queued),
+          .processing = static_cast<float>(sample.processing),
+          .delayed = static_cast<float>(sample.delayed),
+          .failing = static_cast<float>(sample.failing),
+          .quarantined = static_cast<float>(sample.quarantined),
+          .oldest_age = static_cast<float>(sample.oldest_age_seconds)};
 }
 
-double MeanSeconds(const Point& before, const Point& point, SeriesField level) {
-  if (point[level] == kNotMeasured || point[SeriesField::kHandOuts] <= 0) {
+// `before` and `level`: of the keys, at the last point and at this one.
+double MeanSeconds(double before, double level, double hand_outs) {
+  if (level == kNotMeasured || hand_outs <= 0) {
     return kNotMeasured;
   }
-  const double keys = before[level] == kNotMeasured
-                          ? double{point[level]}
-                          : (double{point[level]} + double{before[level]}) / 2;
-  return keys / double{point[SeriesField::kHandOuts]};
+  return (before == kNotMeasured ? level : (level + before) / 2) / hand_outs;
 }
 
 }  // namespace
@@ -43,14 +39,14 @@ void Series::Hour::Add(const Time& now, const QueueSample& sample) {
   if (before && now.steady_us > before_us) {
     const QueueTotals& was = before->totals;
     const double seconds = static_cast<double>(now.steady_us - before_us) / 1e6;
-    point[SeriesField::kAdds] = Rate(was.adds, sample.totals.adds, seconds);
-    point[SeriesField::kDones] = Rate(was.dones, sample.totals.dones, seconds);
-    point[SeriesField::kFailures] = Rate(was.failures, sample.totals.failures, seconds);
+    point.adds = Rate(was.adds, sample.totals.adds, seconds);
+    point.dones = Rate(was.dones, sample.totals.dones, seconds);
+    point.failures = Rate(was.failures, sample.totals.failures, seconds);
     // What was handed out is done, or still processing. (Keys that were given back are neither.)
     if (sample.totals.dones >= was.dones) {
       const uint64_t out = was.dones + before->processing;
       const uint64_t now_out = sample.totals.dones + sample.processing;
-      point[SeriesField::kHandOuts] = Rate(out, std::max(out, now_out), seconds);
+      point.hand_outs = Rate(out, std::max(out, now_out), seconds);
     }
   }
   before = sample;
@@ -99,8 +95,9 @@ Series::Reading Series::Read(std::string_view queue, int64_t now_us) const {
   for (int64_t slot = end - static_cast<int64_t>(kPoints) + 1; slot <= end; ++slot) {
     const Point before = hour.At(slot - 1);
     const Point& point = reading.points.emplace_back(hour.At(slot));
-    reading.queue_seconds.push_back(MeanSeconds(before, point, SeriesField::kQueued));
-    reading.work_seconds.push_back(MeanSeconds(before, point, SeriesField::kProcessing));
+    reading.queue_seconds.push_back(MeanSeconds(before.queued, point.queued, point.hand_outs));
+    reading.work_seconds.push_back(
+        MeanSeconds(before.processing, point.processing, point.hand_outs));
   }
   return reading;
 }

@@ -8,7 +8,6 @@
 // Threading: thread-safe.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -24,31 +23,21 @@
 
 namespace wq {
 
-enum class SeriesField : uint8_t {
-  kQueued,
-  kProcessing,
-  kDelayed,
-  kFailing,
-  kQuarantined,
-  // Per second, since the point before.
-  kAdds,
-  kDones,
-  kFailures,
-  kHandOuts,
-  kOldestAge,  // Of the queued keys, in seconds; 0: none is queued.
-};
-inline constexpr size_t kSeriesFields = 10;
 inline constexpr float kNotMeasured = -1;
 
 // What is measured of a queue at one time.
-class Point {
- public:
-  Point() { values_.fill(kNotMeasured); }
-  float operator[](SeriesField field) const { return values_[static_cast<size_t>(field)]; }
-  float& operator[](SeriesField field) { return values_[static_cast<size_t>(field)]; }
-
- private:
-  std::array<float, kSeriesFields> values_;
+struct Point {
+  float queued = kNotMeasured;
+  float processing = kNotMeasured;
+  float delayed = kNotMeasured;
+  float failing = kNotMeasured;
+  float quarantined = kNotMeasured;
+  float oldest_age = kNotMeasured;  // Of the queued keys, in seconds; 0: none is queued.
+  // Per second, since the point before.
+  float adds = kNotMeasured;
+  float dones = kNotMeasured;
+  float failures = kNotMeasured;
+  float hand_outs = kNotMeasured;
 };
 
 struct QueueSample {

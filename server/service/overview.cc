@@ -29,15 +29,15 @@ double OldestAgeSeconds(const QueueCounts& counts, int64_t now_us) {
 }
 
 void AddPoint(const Point& point, v1::GetSeriesResponse* response) {
-  response->add_queued(point[SeriesField::kQueued]);
-  response->add_processing(point[SeriesField::kProcessing]);
-  response->add_delayed(point[SeriesField::kDelayed]);
-  response->add_failing(point[SeriesField::kFailing]);
-  response->add_quarantined(point[SeriesField::kQuarantined]);
-  response->add_adds(point[SeriesField::kAdds]);
-  response->add_dones(point[SeriesField::kDones]);
-  response->add_failures(point[SeriesField::kFailures]);
-  response->add_oldest_age_seconds(point[SeriesField::kOldestAge]);
+  response->add_queued(point.queued);
+  response->add_processing(point.processing);
+  response->add_delayed(point.delayed);
+  response->add_failing(point.failing);
+  response->add_quarantined(point.quarantined);
+  response->add_adds(point.adds);
+  response->add_dones(point.dones);
+  response->add_failures(point.failures);
+  response->add_oldest_age_seconds(point.oldest_age);
 }
 
 }  // namespace

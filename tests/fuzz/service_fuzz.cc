@@ -99,7 +99,7 @@ class Services {
     AddQueueService(access_.get(), &methods_);
     AddWorkService(hub_.get(), &methods_);
     AddAdminService(access_.get(), hub_.get(), &methods_);
-    AddApi(methods_, CallGuard::Client::kControlSocket, nullptr, &http_);
+    AddApi(methods_, nullptr, &http_);
     for (const auto& [_, method] : methods_.all()) calls_.push_back(&method);
   }
   ~Services() {

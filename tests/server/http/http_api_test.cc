@@ -124,7 +124,7 @@ class HttpApiTest : public ::testing::Test {
                                                  .max_request_bytes = size_t{1} << 20,
                                                  .io_timeout = io_timeout,
                                                  .idle_timeout = hours(1)});
-    AddApi(methods_, CallGuard::Client::kTcp, guard, http_.get());
+    AddApi(methods_, GuardOf(CallGuard::Client::kTcp, guard), http_.get());
   }
   ReceivedReply Add(const std::string& json) { return HttpClient(*http_).Post(kAdd, json); }
   void Push(const std::function<void(StreamScript*)>& change) {

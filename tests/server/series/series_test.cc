@@ -39,10 +39,10 @@ class SeriesTest : public ::testing::Test {
   Series::Reading Read(const std::string& queue = "pods") const {
     return series_.Read(queue, clock_.WallUs());
   }
-  static size_t Measured(const Series::Reading& reading, SeriesField field = SeriesField::kQueued) {
+  static size_t Measured(const Series::Reading& reading) {
     size_t count = 0;
     for (const Point& point : reading.points) {
-      count += point[field] == kNone ? 0 : 1;
+      count += point.queued == kNone ? 0 : 1;
     }
     return count;
   }
@@ -61,30 +61,30 @@ TEST_F(SeriesTest, APointHasLevelsAndRates) {
        .oldest_age_seconds = 6.5,
        .totals = {.adds = 100, .dones = 200, .failures = 300}});
   const Point first = Read().points.back();
-  EXPECT_EQ(first[SeriesField::kQueued], 1);
-  EXPECT_EQ(first[SeriesField::kProcessing], 2);
-  EXPECT_EQ(first[SeriesField::kDelayed], 3);
-  EXPECT_EQ(first[SeriesField::kFailing], 4);
-  EXPECT_EQ(first[SeriesField::kQuarantined], 5);
-  EXPECT_EQ(first[SeriesField::kOldestAge], 6.5);
-  EXPECT_EQ(first[SeriesField::kAdds], kNone);  // One reading has no rate.
+  EXPECT_EQ(first.queued, 1);
+  EXPECT_EQ(first.processing, 2);
+  EXPECT_EQ(first.delayed, 3);
+  EXPECT_EQ(first.failing, 4);
+  EXPECT_EQ(first.quarantined, 5);
+  EXPECT_EQ(first.oldest_age, 6.5);
+  EXPECT_EQ(first.adds, kNone);  // One reading has no rate.
   clock_.Advance(seconds(10));
   Add({.totals = {.adds = 110, .dones = 225, .failures = 301}});
   const Point second = Read().points.back();
-  EXPECT_FLOAT_EQ(second[SeriesField::kAdds], 1);
-  EXPECT_FLOAT_EQ(second[SeriesField::kDones], 2.5);
-  EXPECT_FLOAT_EQ(second[SeriesField::kFailures], 0.1F);
+  EXPECT_FLOAT_EQ(second.adds, 1);
+  EXPECT_FLOAT_EQ(second.dones, 2.5);
+  EXPECT_FLOAT_EQ(second.failures, 0.1F);
 }
 
 TEST_F(SeriesTest, AQueueThatWasOpenedAgainHasNoRateFirst) {
   Flow(5, seconds(30));
   clock_.Advance(seconds(10));
   Add({});
-  EXPECT_EQ(Read().points.back()[SeriesField::kAdds], kNone);
-  EXPECT_EQ(Read().points.back()[SeriesField::kQueued], 0);
+  EXPECT_EQ(Read().points.back().adds, kNone);
+  EXPECT_EQ(Read().points.back().queued, 0);
   clock_.Advance(seconds(10));
   Add({});
-  EXPECT_EQ(Read().points.back()[SeriesField::kAdds], 0);
+  EXPECT_EQ(Read().points.back().adds, 0);
 }
 
 TEST_F(SeriesTest, MeanTimesFollowLittlesLaw) {
@@ -101,7 +101,7 @@ TEST_F(SeriesTest, KeysThatWereTakenAndAreHeldWereHandedOut) {
   clock_.Advance(seconds(10));
   Add({.queued = 10, .processing = 20});
   const Series::Reading hour = Read();
-  EXPECT_FLOAT_EQ(hour.points.back()[SeriesField::kHandOuts], 2);
+  EXPECT_FLOAT_EQ(hour.points.back().hand_outs, 2);
   EXPECT_DOUBLE_EQ(hour.queue_seconds.back(), 10);  // 20 keys on average, 2 a second.
 }
 
@@ -112,8 +112,8 @@ TEST_F(SeriesTest, AnHourIsKept) {
   EXPECT_EQ(Measured(hour), kPoints);
   EXPECT_EQ(hour.end_us, clock_.WallUs() / 10'000'000 * 10'000'000);
   for (const Point& point : hour.points) {
-    EXPECT_EQ(point[SeriesField::kQueued], 50);
-    EXPECT_FLOAT_EQ(point[SeriesField::kDones], 10);
+    EXPECT_EQ(point.queued, 50);
+    EXPECT_FLOAT_EQ(point.dones, 10);
   }
 }
 
@@ -121,27 +121,27 @@ TEST_F(SeriesTest, AStepHasOnePoint) {
   Flow(10, seconds(20));
   clock_.Advance(seconds(1));
   Add({.queued = 9});
-  EXPECT_EQ(Read().points.back()[SeriesField::kQueued], 50);
+  EXPECT_EQ(Read().points.back().queued, 50);
 }
 
 TEST_F(SeriesTest, ATimeWithoutMeasuringIsAGap) {
   Flow(10, hours(1));
   clock_.Advance(std::chrono::minutes(10));
   const Series::Reading before = Read();
-  EXPECT_EQ(before.points.back()[SeriesField::kQueued], kNone);
+  EXPECT_EQ(before.points.back().queued, kNone);
   EXPECT_EQ(Measured(before), kPoints - 60);
   Flow(10, seconds(10));
   const Series::Reading hour = Read();
   EXPECT_EQ(Measured(hour), kPoints - 60);
-  EXPECT_EQ(hour.points[kPoints - 2][SeriesField::kQueued], kNone);
-  EXPECT_EQ(hour.points[kPoints - 61][SeriesField::kQueued], kNone);
-  EXPECT_EQ(hour.points[kPoints - 62][SeriesField::kQueued], 50);
+  EXPECT_EQ(hour.points[kPoints - 2].queued, kNone);
+  EXPECT_EQ(hour.points[kPoints - 61].queued, kNone);
+  EXPECT_EQ(hour.points[kPoints - 62].queued, 50);
 }
 
 TEST_F(SeriesTest, APointThatIsAboutToBeMeasuredIsNoGap) {
   Flow(10, hours(1));
   clock_.Advance(seconds(9));
-  EXPECT_EQ(Read().points.back()[SeriesField::kQueued], 50);
+  EXPECT_EQ(Read().points.back().queued, 50);
 }
 
 TEST_F(SeriesTest, WhenTheWallClockIsSetBackTheLaterPointsGo) {
@@ -151,9 +151,9 @@ TEST_F(SeriesTest, WhenTheWallClockIsSetBackTheLaterPointsGo) {
   Flow(10, seconds(10));
   clock_.SetWall(wall_us);
   const Series::Reading hour = Read();
-  EXPECT_EQ(hour.points[kPoints - 10][SeriesField::kQueued], 50);
+  EXPECT_EQ(hour.points[kPoints - 10].queued, 50);
   for (size_t i = kPoints - 9; i < kPoints; ++i) {
-    EXPECT_EQ(hour.points[i][SeriesField::kQueued], kNone) << i;
+    EXPECT_EQ(hour.points[i].queued, kNone) << i;
   }
   clock_.SetWall(wall_us - 1'000'000'000'000);  // Longer than all that is kept.
   Flow(10, seconds(10));
@@ -164,8 +164,8 @@ TEST_F(SeriesTest, QueuesAreKeptApartAndForgottenWithTheirQueue) {
   series_.Add(
       clock_.Now(),
       {{"a", QueueSample{.queued = 1}}, {"b", QueueSample{.queued = 2}}, {"closed", std::nullopt}});
-  EXPECT_EQ(Read("a").points.back()[SeriesField::kQueued], 1);
-  EXPECT_EQ(Read("b").points.back()[SeriesField::kQueued], 2);
+  EXPECT_EQ(Read("a").points.back().queued, 1);
+  EXPECT_EQ(Read("b").points.back().queued, 2);
   EXPECT_EQ(Measured(Read("closed")), 0U);
   EXPECT_EQ(Read("closed").points.size(), kPoints);
   clock_.Advance(seconds(10));
