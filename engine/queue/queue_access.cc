@@ -23,20 +23,11 @@ class DirectAccess final : public QueueAccess {
  public:
   explicit DirectAccess(Queue* queue) : queue_(queue) {}
 
-  Status Add(std::span<const std::string_view> keys, const AddRequest& request,
-             BatchResult* result) override {
+  Status Add(std::span<const std::string_view> keys, const AddOptions& options,
+             std::chrono::microseconds delay, BatchResult* result) override {
     *result = {};
-    AddOptions options{.lane = request.lane, .durability = request.durability, .group = {}};
-    if (request.group.has_value()) {
-      options.group = *request.group;
-    }
-    options.reason = request.reason;
-    options.trace_parent = request.trace_parent;
-    options.delay_mode = request.delay_mode;
-    options.debounce = request.debounce;
-    options.wait_for_room = request.wait_for_room;
-    return request.delay.count() > 0 ? AddAfter(keys, request, options, result)
-                                     : queue_->AddBatch(keys, options, result);
+    return delay.count() > 0 ? AddAfter(keys, options, delay, result)
+                             : queue_->AddBatch(keys, options, result);
   }
 
   Status Change(KeyChange change, std::span<const std::string_view> keys,
@@ -100,15 +91,16 @@ class DirectAccess final : public QueueAccess {
   }
 
   // A Queue has no batch of delayed keys. One Flush at the end costs less than a wait for each key.
-  Status AddAfter(std::span<const std::string_view> keys, const AddRequest& request,
-                  AddOptions options, BatchResult* result) {
-    if (Status s = queue_->impl_->CheckDurability(request.durability); !s.ok()) {
+  Status AddAfter(std::span<const std::string_view> keys, AddOptions options,
+                  std::chrono::microseconds delay, BatchResult* result) {
+    const Durability durability = options.durability.value_or(queue_->durability());
+    if (Status s = queue_->impl_->CheckDurability(durability); !s.ok()) {
       return s;  // Before anything is changed.
     }
     options.durability = Durability::kAsync;
     for (size_t i = 0; i < keys.size(); ++i) {
       AddOutcome outcome = AddOutcome::kAdded;
-      Status s = queue_->AddAfter(keys[i], request.delay, options, &outcome);
+      Status s = queue_->AddAfter(keys[i], delay, options, &outcome);
       if (s.code() == StatusCode::kInvalidArgument) {
         result->refused.emplace_back(i, std::move(s));
       } else if (!IsApplied(s)) {
@@ -117,7 +109,7 @@ class DirectAccess final : public QueueAccess {
         ++CountOf(outcome, result);
       }
     }
-    return queue_->Flush(request.durability);
+    return queue_->Flush(durability);
   }
 
   Queue* const queue_;

@@ -5,7 +5,7 @@
 //   std::unique_ptr<wq::QueueAccess> pods;
 //   if (s.ok()) pods = store->Access("pods", false);
 //   wq::BatchResult result;
-//   if (s.ok()) s = pods->Add(keys, {.durability = wq::Durability::kPower}, &result);
+//   if (s.ok()) s = pods->Add(keys, {.durability = wq::Durability::kPower}, {}, &result);
 //
 // The owner serves it with ServerOptions::control_socket (server.h); only the owner's user and root
 // may use it. When the owner was restarted between two calls, the second one connects anew.

@@ -37,19 +37,6 @@ enum class KeyChange : uint8_t {
   kDelete = 6,       // Queue::Delete.
 };
 
-struct AddRequest {
-  std::optional<Lane> lane = std::nullopt;
-  std::optional<std::string> group = std::nullopt;
-  std::chrono::microseconds delay{0};  // More than 0: AddAfter.
-  Durability durability = Durability::kProcess;
-  std::string reason = {};  // As AddOptions has these and the following.
-  std::string trace_parent = {};
-  DelayMode delay_mode = DelayMode::kEarliest;
-  std::optional<Debounce> debounce = std::nullopt;
-  // A server takes it for 0: it does not wait.
-  std::optional<std::chrono::microseconds> wait_for_room = std::nullopt;
-};
-
 struct ChangeOptions {
   Durability durability = Durability::kProcess;
   // Of kRelease. The first key is added after `delay`, and each further one 1 / per_second later;
@@ -73,9 +60,10 @@ class QueueAccess {
  public:
   virtual ~QueueAccess();
 
-  // Adds the keys: Queue::AddBatch, or AddAfter of each key.
-  virtual Status Add(std::span<const std::string_view> keys, const AddRequest& request,
-                     BatchResult* result) = 0;
+  // Adds the keys: Queue::AddBatch, or with a `delay` of more than 0 AddAfter of each key. A server
+  // takes `wait_for_room` for 0: it does not wait. NotSupported: `if_absent` in another process.
+  virtual Status Add(std::span<const std::string_view> keys, const AddOptions& options,
+                     std::chrono::microseconds delay, BatchResult* result) = 0;
   // Applies the change to each key. Keys that it does not apply to are listed in the result.
   // InvalidArgument: `delay` is less than 0, `per_second` is out of range, or one of both is set
   // and the change is not kRelease.

@@ -70,29 +70,32 @@ class LiveStore::RemoteAccess final : public QueueAccess {
   RemoteAccess(std::shared_ptr<const Connection> connection, std::string_view queue, bool create)
       : connection_(std::move(connection)), queue_(queue), create_(create) {}
 
-  Status Add(std::span<const std::string_view> keys, const AddRequest& request,
-             BatchResult* result) override {
+  Status Add(std::span<const std::string_view> keys, const AddOptions& options,
+             std::chrono::microseconds delay, BatchResult* result) override {
     *result = {};
+    if (options.if_absent) {
+      return Status::NotSupported("if_absent is for the process that owns the store");
+    }
     v1::AddRequest message;
     message.set_queue(queue_);
     message.set_create(create_);
-    if (request.lane.has_value()) {
-      message.set_lane(*request.lane);
+    if (options.lane.has_value()) {
+      message.set_lane(*options.lane);
     }
-    if (request.group.has_value()) {
-      message.set_group(*request.group);
+    if (options.group.has_value()) {
+      message.set_group(std::string(*options.group));
     }
-    if (!request.reason.empty() || !request.trace_parent.empty()) {
-      message.mutable_cause()->set_reason(request.reason);
-      message.mutable_cause()->set_trace_parent(request.trace_parent);
+    if (!options.reason.empty() || !options.trace_parent.empty()) {
+      message.mutable_cause()->set_reason(std::string(options.reason));
+      message.mutable_cause()->set_trace_parent(std::string(options.trace_parent));
     }
-    message.set_delay_us(request.delay.count());
-    message.set_delay_mode(static_cast<v1::DelayMode>(request.delay_mode));
-    if (request.debounce.has_value()) {
-      message.mutable_debounce()->set_quiet_us(request.debounce->quiet.count());
-      message.mutable_debounce()->set_max_wait_us(request.debounce->max_wait.count());
+    message.set_delay_us(delay.count());
+    message.set_delay_mode(static_cast<v1::DelayMode>(options.delay_mode));
+    if (options.debounce.has_value()) {
+      message.mutable_debounce()->set_quiet_us(options.debounce->quiet.count());
+      message.mutable_debounce()->set_max_wait_us(options.debounce->max_wait.count());
     }
-    message.set_durability(ToDurability(request.durability));
+    message.set_durability(ToDurability(options.durability));
     return SendInParts(keys, message.mutable_keys(), [&](size_t begin, size_t n) {
       v1::AddResponse answer;
       Status s = connection_->Call<v1::Queue>(&v1::Queue::Stub::Add, message, &answer);

@@ -115,13 +115,11 @@ class MatchingChange {
 
   Status Add(const std::vector<std::string_view>& keys) {
     BatchResult result;
-    const AddRequest add{
+    const AddOptions add{
         .lane = request_.has_lane() ? std::optional<Lane>(request_.lane()) : std::nullopt,
-        .group = {},
-        .delay = {},
         .durability = Durability::kAsync,
         .wait_for_room = std::chrono::microseconds(0)};  // Others wait for their turn.
-    Status s = access_->Add(keys, add, &result);
+    Status s = access_->Add(keys, add, {}, &result);
     done_ += result.added + result.deduplicated;
     return s.ok() && !result.refused.empty() ? result.refused.front().second : s;
   }

@@ -34,9 +34,8 @@ bool MayWait(const StoreAccess& access, std::string_view name, int keys, v1::Dur
 
 Status AddKeys(StoreAccess* access, const v1::AddRequest& request, v1::AddResponse* response) {
   Queue* queue = nullptr;
-  AddRequest add{.lane = {}, .group = {}, .delay = {}, .durability = Durability::kProcess};
-  std::optional<Durability> durability;
-  if (Status s = FromDurability(request.durability(), &durability); !s.ok()) {
+  AddOptions add;
+  if (Status s = FromDurability(request.durability(), &add.durability); !s.ok()) {
     return s;
   }
   if (request.delay_us() < 0) {
@@ -66,10 +65,9 @@ Status AddKeys(StoreAccess* access, const v1::AddRequest& request, v1::AddRespon
                             std::chrono::microseconds(request.debounce().max_wait_us())};
   }
   add.wait_for_room = std::chrono::microseconds(0);  // This thread has other calls to answer.
-  add.delay = std::min(std::chrono::microseconds(request.delay_us()), kMaxDelay);
-  add.durability = durability.value_or(queue->durability());
+  const auto delay = std::min(std::chrono::microseconds(request.delay_us()), kMaxDelay);
   BatchResult result;
-  Status s = AccessTo(queue)->Add(Views(request.keys()), add, &result);
+  Status s = AccessTo(queue)->Add(Views(request.keys()), add, delay, &result);
   ToBatch(result, response);
   return s;
 }

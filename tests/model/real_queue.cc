@@ -82,14 +82,8 @@ std::string RealQueue::TryGet(uint32_t shard, uint64_t limit) {
 std::string RealQueue::AddBatch(const Call& call, const AddOptions& options) {
   const std::vector<std::string_view> keys(call.keys.begin(), call.keys.end());
   BatchResult result;
-  AddRequest later{.lane = call.lane,
-                   .delay = std::chrono::microseconds(call.delay_us),
-                   .durability = call.durability.value_or(options_.durability),
-                   .reason = call.reason};
-  if (!call.group.empty()) {
-    later.group = call.group;
-  }
-  const Status s = call.delay_us > 0 ? AccessTo(queue_)->Add(keys, later, &result)
+  const std::chrono::microseconds delay(call.delay_us);
+  const Status s = call.delay_us > 0 ? AccessTo(queue_)->Add(keys, options, delay, &result)
                                      : queue_->AddBatch(keys, options, &result);
   if (!s.ok()) {
     return ResultOf(s);

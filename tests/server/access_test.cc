@@ -57,9 +57,10 @@ class AccessTest : public ::testing::TestWithParam<Way>, public ServerFixture {
     }
     return text;
   }
-  BatchResult Add(const std::vector<std::string>& keys, const AddRequest& request = {}) {
+  BatchResult Add(const std::vector<std::string>& keys, const AddOptions& options = {},
+                  std::chrono::microseconds delay = {}) {
     BatchResult result;
-    const Status s = access_->Add(Views(keys), request, &result);
+    const Status s = access_->Add(Views(keys), options, delay, &result);
     EXPECT_TRUE(s.ok()) << s.ToString();
     return result;
   }
@@ -100,7 +101,7 @@ TEST_P(AccessTest, AddsAnyBytesInOrder) {
 TEST_P(AccessTest, LanesGroupsAndDelays) {
   Add({"low"}, {.lane = -7});
   Add({"a"}, {.lane = 5, .group = "g\xff"});
-  Add({"later"}, {.delay = hours(1)});
+  Add({"later"}, {}, hours(1));
   const std::vector<QueuedKey> queued = pods_->List(10);
   ASSERT_EQ(queued.size(), 2U);
   EXPECT_EQ(queued[0].lane, 5);
@@ -110,9 +111,9 @@ TEST_P(AccessTest, LanesGroupsAndDelays) {
 }
 
 TEST_P(AccessTest, DelaysAreReplacedAndAddsDebounced) {
-  Add({"a"}, {.delay = hours(1)});
-  EXPECT_EQ(Add({"a"}, {.delay = hours(2)}).deduplicated, 1U);
-  EXPECT_EQ(Add({"a"}, {.delay = hours(2), .delay_mode = DelayMode::kReplace}).added, 1U);
+  Add({"a"}, {}, hours(1));
+  EXPECT_EQ(Add({"a"}, {}, hours(2)).deduplicated, 1U);
+  EXPECT_EQ(Add({"a"}, {.delay_mode = DelayMode::kReplace}, hours(2)).added, 1U);
   const Debounce debounce{hours(1), hours(3)};
   EXPECT_EQ(Add({"b"}, {.debounce = debounce}).added, 1U);
   EXPECT_EQ(Add({"b"}, {.debounce = debounce}).deduplicated, 1U);
@@ -121,14 +122,14 @@ TEST_P(AccessTest, DelaysAreReplacedAndAddsDebounced) {
   EXPECT_EQ(Queued(), std::vector<std::string>({"now"}));
   BatchResult result;
   const std::vector<std::string_view> keys = {"c"};
-  const Status s = access_->Add(keys, {.debounce = Debounce{hours(2), hours(1)}}, &result);
+  const Status s = access_->Add(keys, {.debounce = Debounce{hours(2), hours(1)}}, {}, &result);
   EXPECT_EQ(s.code(), StatusCode::kInvalidArgument) << s.ToString();
 }
 
 TEST_P(AccessTest, ABadKeyIsRefusedByItsIndexWithoutHarmToTheOthers) {
   ASSERT_TRUE(pods_->Quarantine("q").ok());
   for (const auto delay : {std::chrono::microseconds(0), std::chrono::microseconds(hours(1))}) {
-    const BatchResult result = Add({"a", "", "q", std::string(5000, 'x')}, {.delay = delay});
+    const BatchResult result = Add({"a", "", "q", std::string(5000, 'x')}, {}, delay);
     EXPECT_EQ(result.added, 1U);
     EXPECT_EQ(result.held, 1U);
     ASSERT_EQ(result.refused.size(), 2U);
@@ -174,7 +175,7 @@ TEST_P(AccessTest, AFailedStoreAppliesACallToAllItsKeys) {
   }
   const auto add = [&](std::chrono::microseconds delay) {
     BatchResult result;
-    EXPECT_EQ(access_->Add(Views(keys), {.delay = delay}, &result).code(), StatusCode::kNotDurable);
+    EXPECT_EQ(access_->Add(Views(keys), {}, delay, &result).code(), StatusCode::kNotDurable);
     EXPECT_EQ(result.added, keys.size());
   };
   const auto change = [&](KeyChange change) {
@@ -212,7 +213,7 @@ TEST_P(AccessTest, AFailedStoreAppliesACallToAllItsKeys) {
 TEST_P(AccessTest, EachChange) {
   Add({"a", "b"});
   EXPECT_EQ(Change(KeyChange::kRemove, {"a", "x", "b"}), "2 done, absent 1");
-  Add({"a", "b"}, {.delay = hours(1)});
+  Add({"a", "b"}, {}, hours(1));
   EXPECT_EQ(Change(KeyChange::kCancelDelay, {"a", "a"}), "1 done, absent 1");
   EXPECT_EQ(Change(KeyChange::kRequeue, {"a", "b"}), "1 done, absent 0");
   EXPECT_THAT(Queued(), ElementsAre("b"));
@@ -225,7 +226,7 @@ TEST_P(AccessTest, EachChange) {
   EXPECT_EQ(Change(KeyChange::kRelease, {"q", "b"}), "1 done, absent 1");
   EXPECT_EQ(Change(KeyChange::kDrop, {"q", "r"}), "1 done, absent 0");
   EXPECT_EQ(pods_->Counts().quarantined, 0U);
-  Add({"c"}, {.delay = hours(1)});
+  Add({"c"}, {}, hours(1));
   EXPECT_EQ(Change(KeyChange::kDelete, {"c", "x", "c"}), "1 done, absent 1 2");
   EXPECT_EQ(pods_->CancelDelay("c").code(), StatusCode::kNotFound);
 }
@@ -279,17 +280,17 @@ TEST_P(AccessTest, NothingIsAddedOrReleasedInShutdown) {
   ASSERT_TRUE(pods_->AddAfter("later", hours(1)).ok());
   pods_->ShutDown();
   BatchResult result;
-  EXPECT_EQ(access_->Add({}, {}, &result).code(), StatusCode::kOk);
-  EXPECT_EQ(access_->Add(Views({"a"}), {}, &result).code(), StatusCode::kShuttingDown);
+  EXPECT_EQ(access_->Add({}, {}, {}, &result).code(), StatusCode::kOk);
+  EXPECT_EQ(access_->Add(Views({"a"}), {}, {}, &result).code(), StatusCode::kShuttingDown);
   EXPECT_THAT(Change(KeyChange::kRequeue, {"later"}), HasSubstr("ShuttingDown: "));
 }
 
 TEST_P(AccessTest, TheErrorOfTheStoreIsReturned) {
   BatchResult result;
-  EXPECT_EQ(access_->Add(Views({"a"}), {.group = std::string(2000, 'g')}, &result).code(),
+  EXPECT_EQ(access_->Add(Views({"a"}), {.group = std::string(2000, 'g')}, {}, &result).code(),
             StatusCode::kInvalidArgument);
   ASSERT_TRUE(store_->Close().ok());
-  EXPECT_EQ(access_->Add(Views({"a"}), {}, &result).code(), StatusCode::kShuttingDown);
+  EXPECT_EQ(access_->Add(Views({"a"}), {}, {}, &result).code(), StatusCode::kShuttingDown);
 }
 
 INSTANTIATE_TEST_SUITE_P(Ways, AccessTest, ::testing::Values(Way::kDirect, Way::kLive),
@@ -305,7 +306,7 @@ class LiveTest : public ::testing::Test, public ServerFixture {
     std::unique_ptr<LiveStore> live;
     Status s = LiveStore::Connect(store_dir_, &live);
     BatchResult result;
-    return s.ok() ? live->Access(queue, create)->Add(Views({"a"}), {}, &result) : s;
+    return s.ok() ? live->Access(queue, create)->Add(Views({"a"}), {}, {}, &result) : s;
   }
 };
 

@@ -503,7 +503,7 @@ TEST_F(HostileTest, WorkersOfADeletedQueueEndAlsoThoseThatConnectNow) {
   for (int round = 0; round < 30 || ended == 0; ++round) {
     const std::vector<std::string_view> keys = {"a", "b", "c", "d", "e"};
     BatchResult result;
-    static_cast<void>(access->Add(keys, {}, &result));
+    static_cast<void>(access->Add(keys, {}, {}, &result));
     const Status s = live->DeleteQueue("jobs");
     EXPECT_TRUE(s.ok() || s.code() == StatusCode::kNotFound) << s.ToString();
   }

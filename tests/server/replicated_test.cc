@@ -67,7 +67,7 @@ TEST_F(ReplicatedTest, CallsOfAReplicaAreNotOwner) {
   const std::vector<std::string_view> keys = {"a"};
   BatchResult result;
   EXPECT_EQ(live->Access("pods", true)
-                ->Add(keys, {.durability = Durability::kReplicated}, &result)
+                ->Add(keys, {.durability = Durability::kReplicated}, {}, &result)
                 .code(),
             StatusCode::kNotOwner);
 }

@@ -253,7 +253,7 @@ TEST_F(ServerTest, AReadOnlyServerShowsAndChangesNothing) {
   ASSERT_TRUE(LiveStore::Connect(store_->dir(), &live).ok());
   const std::vector<std::string_view> keys = {"a"};
   BatchResult result;
-  const Status s = live->Access("pods", true)->Add(keys, {}, &result);
+  const Status s = live->Access("pods", true)->Add(keys, {}, {}, &result);
   EXPECT_EQ(s.code(), StatusCode::kNotSupported);
   EXPECT_THAT(s.message(), HasSubstr("read-only"));
   std::unique_ptr<LiveWorker> worker;

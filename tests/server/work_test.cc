@@ -82,9 +82,9 @@ TEST_F(WorkTest, AKeyIsAssignedWithTheCausesOfItsAddsAndSoIsItsRetry) {
   const auto access = Connect()->Access("pods", false);
   const std::vector<std::string_view> keys = {"a"};
   BatchResult result;
-  ASSERT_TRUE(access->Add(keys, {.reason = "changed", .trace_parent = trace}, &result).ok());
-  ASSERT_TRUE(access->Add(keys, {.reason = "owner changed"}, &result).ok());
-  EXPECT_EQ(access->Add(keys, {.reason = "a\nb"}, &result).code(), StatusCode::kInvalidArgument);
+  ASSERT_TRUE(access->Add(keys, {.reason = "changed", .trace_parent = trace}, {}, &result).ok());
+  ASSERT_TRUE(access->Add(keys, {.reason = "owner changed"}, {}, &result).ok());
+  EXPECT_EQ(access->Add(keys, {.reason = "a\nb"}, {}, &result).code(), StatusCode::kInvalidArgument);
   const Causes causes{.list = {{"changed", trace}, {"owner changed", ""}}};
   const auto worker = Work();
   const AssignedKey first = Get(worker.get());

@@ -34,7 +34,7 @@ wq::Status Run() {
   const auto queue = client->Access("pods", false);
   const std::string_view key = "default/pod-1";
   wq::BatchResult result;
-  s = queue->Add({&key, 1}, {}, &result);
+  s = queue->Add({&key, 1}, {}, {}, &result);
   if (!s.ok()) return s;
   std::cout << "pods: " << pods->Len() << "\n";
   const std::string text = wq::PrometheusText(*provider);

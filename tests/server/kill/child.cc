@@ -146,7 +146,7 @@ int Add(Process* process) {
       BatchResult result;
       const Durability durability =
           process->Below(4) == 0 ? Durability::kPower : Durability::kProcess;
-      s = access->Add(keys, {.durability = durability}, &result);
+      s = access->Add(keys, {.durability = durability}, {}, &result);
       for (Event& event : events) {
         if (s.ok()) {
           event.kind = EventKind::kAdded;

@@ -149,7 +149,7 @@ void MeasureAssignments(Bench& bench) {
       BatchResult result;
       const std::string_view key = keys[i];
       watch = Stopwatch();
-      Require(queue->Add({&key, 1}, {.durability = Durability::kProcess}, &result), "Add");
+      Require(queue->Add({&key, 1}, {.durability = Durability::kProcess}, {}, &result), "Add");
       answered.acquire();
     }
     getting.join();
@@ -317,7 +317,7 @@ void NoiseChild(Bench& bench) {
   const Keys keys(kServedBatch, 1);
   const std::string long_key(size_t{5} << 20, 'x');  // A request has at most 4 MiB.
   const std::vector<std::string_view> long_keys = {long_key};
-  AddRequest async{.durability = Durability::kAsync};
+  const AddOptions async{.durability = Durability::kAsync};
   std::vector<std::string_view> batch;
   for (size_t i = 0; i < keys.size(); ++i) {
     batch.push_back(keys[i]);
@@ -330,11 +330,11 @@ void NoiseChild(Bench& bench) {
     constexpr std::string_view kGarbage = "\x01\x02garbage\r\n\r\n";
     static_cast<void>(send(garbage.get(), kGarbage.data(), kGarbage.size(), MSG_NOSIGNAL));
     BatchResult result;
-    Require(!client->Access(kNoiseQueue, false)->Add(long_keys, async, &result).ok(),
+    Require(!client->Access(kNoiseQueue, false)->Add(long_keys, async, {}, &result).ok(),
             "a request that is too long was accepted");
-    Require(!client->Access("missing", false)->Add(batch, async, &result).ok(),
+    Require(!client->Access("missing", false)->Add(batch, async, {}, &result).ok(),
             "a queue that does not exist was found");
-    Require(client->Access(kNoiseQueue, false)->Add(batch, async, &result), "Add");
+    Require(client->Access(kNoiseQueue, false)->Add(batch, async, {}, &result), "Add");
     std::unique_ptr<LiveWorker> worker;
     Require(client->Work(kNoiseQueue, {.name = "noise", .capacity = 1000}, &worker), "Work");
     AssignedKey key;

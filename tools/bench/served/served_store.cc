@@ -99,7 +99,7 @@ void AddUnary(const LiveStore& client, const Keys& keys, Durability durability, 
     batch.push_back(keys[i]);
     if (batch.size() == batch_size || i + 1 == keys.size()) {
       BatchResult result;
-      Require(queue->Add(batch, {.durability = durability}, &result), "Add through the server");
+      Require(queue->Add(batch, {.durability = durability}, {}, &result), "Add through the server");
       RequireEqual(result.added, batch.size(), "keys added through the server");
       batch.clear();
     }

@@ -68,15 +68,15 @@ class Adder {
   Adder(const AddArgs& args, size_t max_key_bytes, wq::QueueAccess* queue, bool own)
       : max_key_bytes_(max_key_bytes),
         own_(own),
-        request_{.lane = args.lane,
-                 .group = args.group,
-                 .delay = args.after,
+        options_{.lane = args.lane,
                  .durability = args.durability,
+                 .group = args.group,
+                 .delay_mode = args.delay_mode,
                  .reason = args.reason,
-                 .trace_parent = args.trace_parent,
-                 .delay_mode = args.delay_mode},
+                 .trace_parent = args.trace_parent},
+        delay_(args.after),
         queue_(queue) {
-    if (args.debounce) request_.debounce = wq::Debounce{*args.debounce, *args.max_wait};
+    if (args.debounce) options_.debounce = wq::Debounce{*args.debounce, *args.max_wait};
   }
 
   // Reports a refused key on stderr, by `where` and its number. Stops at an error of the store.
@@ -128,7 +128,7 @@ class Adder {
       }
     }
     wq::BatchResult result;
-    wq::Status s = queue_->Add(keys_, request_, &result);
+    wq::Status s = queue_->Add(keys_, options_, delay_, &result);
     // What a call on a failed store has applied is in the owner's memory, which ends with it.
     if (s.ok() || !own_) {
       added_ += result.added;
@@ -146,7 +146,8 @@ class Adder {
 
   const size_t max_key_bytes_;
   const bool own_;
-  wq::AddRequest request_;
+  wq::AddOptions options_;  // Of the arguments, which it borrows.
+  const std::chrono::microseconds delay_;
   wq::QueueAccess* const queue_;
   uint64_t added_ = 0;
   uint64_t deduplicated_ = 0;

@@ -33,7 +33,7 @@ wq::Status OpenAsOwner(const std::string& store_dir, const std::string& queue,
 wq::Status AskForQueue(bool create, wq::QueueAccess* access) {
   wq::BatchResult nothing_added;
   wq::ChangeResult nothing_changed;
-  return create ? access->Add({}, {}, &nothing_added)
+  return create ? access->Add({}, {}, {}, &nothing_added)
                 : access->Change(wq::KeyChange::kRemove, {}, {.durability = wq::Durability::kAsync},
                                  &nothing_changed);
 }

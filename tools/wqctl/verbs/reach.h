@@ -2,7 +2,7 @@
 //
 //   ReachedQueue queue;
 //   if (wq::Status s = ReachQueue(dir, name, {.create = true}, &queue); !s.ok()) return Fail(s);
-//   wq::Status s = queue.access->Add(keys, request, &result);
+//   wq::Status s = queue.access->Add(keys, options, delay, &result);
 //   if (s.ok()) s = queue.Close();
 //
 // The outcome is the same in both cases. Thread-compatible.
