@@ -5,10 +5,12 @@
 #include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 
 #include <cerrno>
 #include <chrono>
 #include <cstdlib>
+#include <fstream>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -82,6 +84,13 @@ class ServerFixture {
     ASSERT_TRUE(s.ok()) << s.ToString();
   }
   std::string socket_path() const { return store_dir_ + "/control.sock"; }
+  // A file with a token, that only this user can read.
+  std::string Secret(const std::string& name, const std::string& token) const {
+    std::string path = dir_ / name;
+    std::ofstream(path) << token << "\n";
+    EXPECT_EQ(chmod(path.c_str(), 0600), 0);
+    return path;
+  }
 
   FileDescriptor ConnectTcp() const { return ConnectTcp(server_->http_port()); }
   static FileDescriptor ConnectTcp(int port) {

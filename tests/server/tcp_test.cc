@@ -1,7 +1,6 @@
 // The services over TCP, by gRPC and by HTTP/JSON: who may call, with tokens and with TLS; and what
 // clients with a token, with a wrong one, and without one leave behind.
 #include <grpcpp/grpcpp.h>
-#include <sys/stat.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -31,12 +30,6 @@ constexpr const char* kAddA = R"({"queue": "pods", "keys": ["YQ=="]})";
 
 class TcpTest : public testing::Test, public ServerFixture {
  protected:
-  std::string Secret(const std::string& name) const {
-    std::string path = dir_ / name;
-    std::ofstream(path) << name << "\n";
-    EXPECT_EQ(chmod(path.c_str(), 0600), 0);
-    return path;
-  }
   // Collects the lines of `log`.
   std::function<void(const std::string&)> Into(std::vector<std::string>* log) {
     return [this, log](const std::string& line) {
@@ -90,8 +83,8 @@ TEST_F(TcpTest, EachTokenMayDoWhatItIsForAndWrongOnesAreCounted) {
   std::vector<std::string> warnings;
   Serve({.control_socket = true,
          .address = "0.0.0.0:0",
-         .token_file = Secret("operator"),
-         .viewer_token_file = Secret("viewer"),
+         .token_file = Secret("operator", "operator"),
+         .viewer_token_file = Secret("viewer", "viewer"),
          .log_change = Into(&lines),
          .warn = Into(&warnings),
          .metrics = [] { return std::string(); }});
@@ -153,11 +146,11 @@ TEST_F(TcpTest, WithoutATokenWebPagesAreKeptOut) {
 }
 
 TEST_F(TcpTest, AReloadReadsTheTokensAnew) {
-  Serve({.address = "127.0.0.1:0", .token_file = Secret("operator")});
+  Serve({.address = "127.0.0.1:0", .token_file = Secret("operator", "operator")});
   const auto status = [this](const char* token) {
     return StatusOf(PostTcp("Queue/Add", std::string("Bearer ") + token, kAddA));
   };
-  std::ofstream(dir_ / "operator") << "another\n";
+  Secret("operator", "another");
   EXPECT_EQ(status("operator"), 200);
   ASSERT_TRUE(server_->Reload().ok());
   EXPECT_EQ(status("operator"), 401);
@@ -209,7 +202,7 @@ class TlsTest : public TcpTest {
 };
 
 TEST_F(TlsTest, ATokenIsNeededTooAndAClientWithoutTlsIsNotServed) {
-  ServeTls("", Secret("operator"));
+  ServeTls("", Secret("operator", "operator"));
   EXPECT_EQ(Call(TlsChannel(""), "Bearer operator"), grpc::OK);
   EXPECT_EQ(Call(TlsChannel("")), grpc::UNAUTHENTICATED);
   EXPECT_EQ(Call(Channel()), grpc::UNAVAILABLE);

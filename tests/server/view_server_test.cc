@@ -111,10 +111,7 @@ TEST_F(ViewServerTest, RefusesOtherOriginsAndHosts) {
 }
 
 TEST_F(ViewServerTest, AsksForTheTokenIfThereIsOne) {
-  const std::string file = dir_ / "token";
-  std::ofstream(file) << "secret";
-  ASSERT_EQ(chmod(file.c_str(), 0600), 0);
-  View({.http_address = "127.0.0.1:0", .token_file = file});
+  View({.http_address = "127.0.0.1:0", .token_file = Secret("token", "secret")});
   const std::string body = R"({"queue": "pods"})";
   EXPECT_EQ(Ask(PostOf("/wq.v1.Browse/Search", body)).substr(0, 12), "HTTP/1.1 401");
   EXPECT_EQ(Ask(PostOf("/wq.v1.Browse/Search", body,

@@ -84,7 +84,8 @@ TEST_F(WorkTest, AKeyIsAssignedWithTheCausesOfItsAddsAndSoIsItsRetry) {
   BatchResult result;
   ASSERT_TRUE(access->Add(keys, {.reason = "changed", .trace_parent = trace}, {}, &result).ok());
   ASSERT_TRUE(access->Add(keys, {.reason = "owner changed"}, {}, &result).ok());
-  EXPECT_EQ(access->Add(keys, {.reason = "a\nb"}, {}, &result).code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(access->Add(keys, {.reason = "a\nb"}, {}, &result).code(),
+            StatusCode::kInvalidArgument);
   const Causes causes{.list = {{"changed", trace}, {"owner changed", ""}}};
   const auto worker = Work();
   const AssignedKey first = Get(worker.get());

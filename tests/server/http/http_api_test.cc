@@ -168,16 +168,9 @@ TEST_F(HttpApiTest, KeysOfAnyBytesAreBase64) {
   EXPECT_THAT(client.Post("/wq.v1.Browse/Search", "{}").body, HasSubstr("\"key\":\"/wB6\""));
 }
 
-TEST_F(HttpApiTest, AnUnknownFieldIsNamed) {
-  const ReceivedReply reply = Add(R"({"queue": "pods", "kees": ["YQ=="]})");
-  EXPECT_EQ(reply.status, 400);
-  EXPECT_THAT(reply.body, HasSubstr(R"({"code":"InvalidArgument","message":")"));
-  EXPECT_THAT(reply.body, HasSubstr("wq.v1.AddRequest"));
-  EXPECT_THAT(reply.body, HasSubstr("kees"));
-}
-
 TEST_F(HttpApiTest, AWrongValueIsNamedWithItsField) {
   for (const auto& [json, name] : std::vector<std::pair<std::string, std::string>>{
+           {R"({"queue": "pods", "kees": ["YQ=="]})", "kees"},
            {R"({"queue": 5})", "queue"},
            {R"({"delay_us": "soon"})", "delay_us"},
            {R"({"delay_us": 99999999999999999999})", "delay_us"},
@@ -188,6 +181,7 @@ TEST_F(HttpApiTest, AWrongValueIsNamedWithItsField) {
            {R"({"create": "perhaps"})", "create"}}) {
     const ReceivedReply reply = Add(json);
     EXPECT_EQ(reply.status, 400) << json << reply.body;
+    EXPECT_THAT(reply.body, HasSubstr(R"({"code":"InvalidArgument","message":")"));
     EXPECT_THAT(reply.body, HasSubstr(name)) << json;
   }
 }

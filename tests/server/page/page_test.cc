@@ -1,8 +1,5 @@
 // The live page of a server: its files, its headers, its log-in, and whom it refuses.
 
-#include <sys/stat.h>
-
-#include <fstream>
 #include <string>
 #include <vector>
 
@@ -50,14 +47,8 @@ class PageTest : public ::testing::Test, public ServerFixture {
     Serve(options);
   }
   void ServeWithTokens() {
-    ServePage({.token_file = WriteToken("token", "secret"),
-               .viewer_token_file = WriteToken("viewer", "look")});
-  }
-  std::string WriteToken(const std::string& name, const std::string& token) const {
-    const std::string path = dir_ / name;
-    std::ofstream(path) << token << "\n";
-    EXPECT_EQ(chmod(path.c_str(), 0600), 0);
-    return path;
+    ServePage(
+        {.token_file = Secret("token", "secret"), .viewer_token_file = Secret("viewer", "look")});
   }
   std::string PostTcp(const std::string& path, const std::string& json,
                       const std::string& headers = "") const {
@@ -258,7 +249,7 @@ TEST_F(PageTest, ALogOutEndsTheSession) {
 TEST_F(PageTest, AReloadEndsTheLogIns) {
   ServeWithTokens();
   const std::string cookie = CookieOf("secret");
-  WriteToken("token", "another");
+  Secret("token", "another");
   ASSERT_TRUE(server_->Reload().ok());
   EXPECT_EQ(StatusOf(PostTcp(kGetStore, "{}", cookie)), 401);
   EXPECT_EQ(StatusOf(LogIn("secret")), 401);
@@ -273,7 +264,7 @@ TEST_F(PageTest, OtherMachinesNeedAToken) {
   EXPECT_THAT(s.message(), HasSubstr("token"));
   EXPECT_EQ(Server::Open(store_.get(), {.control_socket = true, .page = true}, &server).code(),
             StatusCode::kInvalidArgument);
-  ServePage({.token_file = WriteToken("token", "secret"),
+  ServePage({.token_file = Secret("token", "secret"),
              .http_address = "0.0.0.0:0",
              .http_any_address = true});
   const std::string host = "Host: pods.example:9464\r\n";

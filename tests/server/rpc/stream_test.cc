@@ -69,20 +69,6 @@ TEST(RpcStream, AClientNamesItsProcess) {
   }
 }
 
-TEST(RpcStream, AnErrorOfReceiveEndsTheStream) {
-  RpcFixture f;
-  f.Open();
-  const auto stub = f.WorkStub();
-  grpc::ClientContext context;
-  const auto stream = stub->Work(&context);
-  EXPECT_TRUE(stream->Write(Answers(1, false, "bad")));
-  v1::WorkResponse response;
-  EXPECT_FALSE(stream->Read(&response));
-  const grpc::Status status = stream->Finish();
-  EXPECT_EQ(FromGrpc(status, CodeOf(context)).ToString(), "NotFound: there is no queue bad");
-  f.census.AwaitClosed(1);
-}
-
 // A client on its own completion queue, because a blocking Write of a client that does not read
 // would not return.
 class AsyncEcho {

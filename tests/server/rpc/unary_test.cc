@@ -40,18 +40,6 @@ grpc::Status CallWithBytes(const std::shared_ptr<grpc::Channel>& channel, const 
   return status;
 }
 
-TEST(RpcUnary, AnErrorHasItsMessageAndTheCodeOfWq) {
-  RpcFixture f;
-  f.Open();
-  grpc::ClientContext context;
-  v1::AddResponse response;
-  const grpc::Status status = f.Stub()->Add(&context, Request(1, "bad"), &response);
-  EXPECT_EQ(status.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
-  EXPECT_EQ(CodeOf(context), "NotProcessing");
-  EXPECT_EQ(FromGrpc(status, CodeOf(context)).ToString(),
-            "NotProcessing: key \"a\" is not processing");
-}
-
 TEST(RpcUnary, AnUnknownMethodIsUnimplemented) {
   RpcFixture f;
   f.Open();
