@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "wq/keys.h"
 
@@ -37,7 +36,9 @@ std::string KeysAre(uint64_t count) {
 
 class Inspector {
  public:
-  Inspector(bool live, int64_t now_us) : live_(live), now_us_(now_us) {}
+  // Adds to the findings of `overview`.
+  Inspector(bool live, v1::GetOverviewResponse* overview)
+      : live_(live), now_us_(overview->now_us()), found_(overview->mutable_findings()) {}
 
   void InspectStore(const v1::Error& health) {
     if (health.code() != v1::CODE_OK) {
@@ -81,13 +82,6 @@ class Inspector {
     InspectAge(queue);
   }
 
-  std::vector<OverviewFinding> Take() {
-    std::stable_sort(
-        found_.begin(), found_.end(),
-        [](const OverviewFinding& a, const OverviewFinding& b) { return a.weight() > b.weight(); });
-    return std::move(found_);
-  }
-
  private:
   void InspectAge(const v1::GetOverviewResponse::Queue& queue) {
     const v1::QueueCounts& counts = queue.counts();
@@ -110,30 +104,29 @@ class Inspector {
   }
 
   void Add(OverviewFinding::Weight weight, const std::string& queue, std::string text) {
-    OverviewFinding finding;
-    finding.set_weight(weight);
-    finding.set_queue(queue);
-    finding.set_text(std::move(text));
-    found_.push_back(std::move(finding));
+    OverviewFinding* const finding = found_->Add();
+    finding->set_weight(weight);
+    finding->set_queue(queue);
+    finding->set_text(std::move(text));
   }
 
   const bool live_;
   const int64_t now_us_;
-  std::vector<OverviewFinding> found_;
+  google::protobuf::RepeatedPtrField<OverviewFinding>* const found_;
 };
 
 }  // namespace
 
 void AddFindings(bool live, v1::GetOverviewResponse* overview) {
-  Inspector inspector(live, overview->now_us());
+  overview->clear_findings();
+  Inspector inspector(live, overview);
   inspector.InspectStore(overview->health());
   for (const v1::GetOverviewResponse::Queue& queue : overview->queues()) {
     inspector.Inspect(queue);
   }
-  overview->clear_findings();
-  for (OverviewFinding& finding : inspector.Take()) {
-    *overview->add_findings() = std::move(finding);
-  }
+  std::stable_sort(
+      overview->mutable_findings()->begin(), overview->mutable_findings()->end(),
+      [](const OverviewFinding& a, const OverviewFinding& b) { return a.weight() > b.weight(); });
 }
 
 }  // namespace wq
