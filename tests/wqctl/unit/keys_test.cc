@@ -186,6 +186,27 @@ TEST_F(KeysTest, TheGreatestNumbersAreLoadedAgain) {
               HasSubstr("'k' has 9223372036854775808 failures, more than 9223372036854775807"));
 }
 
+TEST_F(KeysTest, InTheCommandsOfWork) {
+  const auto shown = [](const std::string& key, const Words& command) {
+    Run({"add", "-q", "w", "--", key});
+    Words words = {"work", "-q", "w", "--dry-run", "--"};
+    words.insert(words.end(), command.begin(), command.end());
+    const std::string text = Run(words).out;
+    Run({"rm", "-q", "w", "--yes", "--", key});
+    return text;
+  };
+  EXPECT_EQ(shown("k", {"cmd", "a"}), "cmd a k\n");
+  // What a place is filled with has no places.
+  EXPECT_EQ(shown("{}x", {"cmd", "{}", "a{}{}b", "{ }", "{"}), "cmd '{}x' 'a{}x{}xb' '{ }' '{'\n");
+  EXPECT_EQ(shown("a/b-c_1.2", {"echo", ""}), "echo '' a/b-c_1.2\n");
+  EXPECT_EQ(shown("it's", {"a b", "$x", "\\"}), "'a b' '$x' '\\' 'it'\\''s'\n");
+  EXPECT_EQ(shown("na\u00efve", {"echo"}), "echo 'na\u00efve'\n");
+  EXPECT_EQ(shown("a\nb\t'\\", {"echo"}), R"(echo $'a\nb\t\'\\')"
+                                          "\n");
+  EXPECT_EQ(shown("\xff\x1b", {"echo"}), R"(echo $'\xff\x1b')"
+                                         "\n");
+}
+
 TEST_F(KeysTest, RefusedByNumber) {
   const Ran ran = Run(Split("add -q q -"), "good\n\n" + std::string(5000, 'x') + "\nfine");
   EXPECT_EQ(ran.code, 1);

@@ -2,19 +2,17 @@
 
 #include <algorithm>
 
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_split.h"
+
 namespace wqctl {
 
 std::vector<std::string> OptionAbout::Choices() const {
-  std::vector<std::string> choices;
-  if (type.find('|') == std::string::npos) return choices;
-  for (size_t begin = 0; begin <= type.size();) {
-    const size_t end = std::min(type.find('|', begin), type.size());
-    std::string word = type.substr(begin, end - begin);
-    const bool literal = !word.empty() && std::all_of(word.begin(), word.end(),
-                                                      [](char c) { return c >= 'a' && c <= 'z'; });
-    if (literal) choices.push_back(std::move(word));
-    begin = end + 1;
-  }
+  if (type.find('|') == std::string::npos) return {};
+  std::vector<std::string> choices = absl::StrSplit(type, '|');
+  std::erase_if(choices, [](const std::string& word) {
+    return word.empty() || !std::all_of(word.begin(), word.end(), absl::ascii_islower);
+  });
   return choices;
 }
 

@@ -1,8 +1,8 @@
 #include "tools/wqctl/text/duration.h"
 
 #include <array>
-#include <cstdio>
 
+#include "absl/time/time.h"
 #include "base/mutant.h"
 #include "tools/wqctl/text/number.h"
 #include "wq/options.h"
@@ -105,24 +105,12 @@ std::string FormatAge(std::chrono::microseconds age) {
 }
 
 std::string FormatTime(int64_t wall_us) {
-  using namespace std::chrono;
   if (wall_us < kFirstTimeUs || wall_us > kLastTimeUs) return "@" + std::to_string(wall_us);
-  const sys_time<microseconds> instant{microseconds{wall_us}};
-  const auto day = floor<days>(instant);
-  const year_month_day date{day};
-  const hh_mm_ss<microseconds> time{instant - day};
-  std::array<char, 64> text{};
-  const int n = std::snprintf(
-      text.data(), text.size(), "%04d-%02u-%02uT%02d:%02d:%02d.%06dZ",
-      static_cast<int>(date.year()), static_cast<unsigned>(date.month()),
-      static_cast<unsigned>(date.day()), static_cast<int>(time.hours().count()),
-      static_cast<int>(time.minutes().count()), static_cast<int>(time.seconds().count()),
-      static_cast<int>(time.subseconds().count()));
-  return {text.data(), static_cast<size_t>(n)};
+  return absl::FormatTime("%E4Y-%m-%dT%H:%M:%E6SZ", absl::FromUnixMicros(wall_us),
+                          absl::UTCTimeZone());
 }
 
 std::optional<int64_t> ParseTime(std::string_view text) {
-  using namespace std::chrono;
   if (text.starts_with('@')) {
     const std::optional<int64_t> us = ParseNumber<int64_t>(text.substr(1));
     // One spelling for each time.
@@ -138,22 +126,10 @@ std::optional<int64_t> ParseTime(std::string_view text) {
   if (full.find('.') == std::string::npos) full.push_back('.');
   full.resize(kFractionEnd, '0');
   full.push_back('Z');
-  int years = 0;
-  unsigned month_of_year = 0;
-  unsigned day_of_month = 0;
-  int hour = 0;
-  int minute = 0;
-  int second = 0;
-  int fraction = 0;
-  if (std::sscanf(full.c_str(), "%4d-%2u-%2uT%2d:%2d:%2d.%6d", &years, &month_of_year,
-                  &day_of_month, &hour, &minute, &second, &fraction) != 7) {
-    return std::nullopt;
-  }
-  const year_month_day date{year{years}, month{month_of_year}, day{day_of_month}};
-  if (!date.ok()) return std::nullopt;
-  const microseconds since = sys_days{date}.time_since_epoch() + hours{hour} + minutes{minute} +
-                             seconds{second} + microseconds{fraction};
-  return FormatTime(since.count()) == full ? std::optional(since.count()) : std::nullopt;
+  absl::Time time;
+  if (!absl::ParseTime(absl::RFC3339_full, full, &time, nullptr)) return std::nullopt;
+  const int64_t us = absl::ToUnixMicros(time);
+  return FormatTime(us) == full ? std::optional(us) : std::nullopt;
 }
 
 }  // namespace wqctl
