@@ -24,7 +24,7 @@ Command ParseDump(const Input& input);
 Command ParseLoad(const Input& input);
 Command ParseWatch(const Input& input);  // watch/watch.cc
 Command ParseVerify(const Input& input);
-Command ParseRepair(const Input& input);
+Command ParseRepair(const Input& input);  // verify.cc
 Command ParseSnapshotCreate(const Input& input);
 Command ParseSnapshotLs(const Input& input);
 Command ParseSnapshotRestore(const Input& input);

@@ -14,7 +14,6 @@
 #include "tools/wqctl/text/duration.h"
 #include "tools/wqctl/text/exit_code.h"
 #include "tools/wqctl/text/format.h"
-#include "tools/wqctl/text/json.h"
 #include "tools/wqctl/text/json_fields.h"
 #include "tools/wqctl/text/log.h"
 #include "tools/wqctl/text/output.h"
@@ -210,7 +209,7 @@ int Run(const StatusArgs& args) {
   if (args.format == Format::kTable) {
     PrintLogReport(report, &out);
   } else {
-    out.Write(InFormat(args.format, LogReportJson(report)));
+    out.Write(LogReportJson(report));
   }
   return out.Finish(IsHealthy(report) ? kExitOk : kExitFailure);
 }

@@ -21,19 +21,9 @@ ExitCode ExitCodeOf(const wq::Status& status) {
       return kExitLocked;
     case wq::StatusCode::kCorruption:
       return WQ_MUTANT(corruption_is_a_failure) ? kExitFailure : kExitCorruption;
-    case wq::StatusCode::kAlreadyExists:
-    case wq::StatusCode::kNotProcessing:
-    case wq::StatusCode::kShuttingDown:
-    case wq::StatusCode::kTimedOut:
-    case wq::StatusCode::kNotDurable:
-    case wq::StatusCode::kIOError:
-    case wq::StatusCode::kNotSupported:
-    case wq::StatusCode::kFull:
-    case wq::StatusCode::kNotOwner:
-    case wq::StatusCode::kUnauthenticated:
+    default:
       return kExitFailure;
   }
-  return kExitFailure;
 }
 
 int Fail(const wq::Status& status) {

@@ -103,7 +103,7 @@ Json SummaryJson(const wq::QueueSummary& queue, int64_t now_us) {
 
 std::string Indented(const Json& json) { return json.dump(kIndent) + "\n"; }
 
-// Adds the fields of an entry to `item`.
+// Adds the fields of an entry to `item`, behind the queue and perhaps the key.
 void SetFound(const QueueEntries& queue, const wq::Entry& entry, Json* item) {
   SetState(entry, item);
   if (entry.state == wq::EntryState::kPending && queue.position) {
@@ -126,31 +126,19 @@ Json FailingKeyJson(const wq::FailingKey& failing) {
   return json;
 }
 
-std::string AddResultJson(uint64_t added, uint64_t deduplicated, uint64_t held, uint64_t refused) {
-  return Indented(
-      {{"added", added}, {"deduplicated", deduplicated}, {"held", held}, {"refused", refused}});
-}
-
-std::string SyncResultJson(uint64_t changed, uint64_t unchanged, uint64_t deleted,
-                           uint64_t refused) {
-  return Indented(
-      {{"changed", changed}, {"unchanged", unchanged}, {"deleted", deleted}, {"refused", refused}});
-}
-
-std::string ChangeResultJson(std::string_view done, uint64_t count, uint64_t not_found,
-                             bool dry_run) {
+std::string OutcomeText(const Outcome& outcome, Format format) {
   Json json;
-  json[std::string(done)] = count;
-  json["not_found"] = not_found;
-  json["dry_run"] = dry_run;
-  return Indented(json);
-}
-
-std::string LoadResultJson(const wq::ImportCounts& counts, bool dry_run) {
-  Json json = {{"queues", counts.queues}, {"entries", counts.entries}, {"cursors", counts.cursors}};
-  json["objects"] = counts.objects;
-  json["dry_run"] = dry_run;
-  return Indented(json);
+  std::string text;
+  for (const auto& [name, count, always] : outcome.counts) {
+    json[name] = count;
+    if (count == 0 && !always) continue;
+    text += (text.empty() ? "" : ", ") + name + " " + std::to_string(count);
+  }
+  if (outcome.dry_run) json["dry_run"] = *outcome.dry_run;
+  if (format == Format::kJson) return Indented(json);
+  if (format == Format::kJsonl) return json.dump() + "\n";
+  std::replace(text.begin(), text.end(), '_', ' ');
+  return outcome.prefix + text + "\n";
 }
 
 std::string SummariesJson(const wq::StoreInfo& store, const std::vector<wq::QueueSummary>& queues,
@@ -231,10 +219,6 @@ std::string HistoryKindName(wq::HistoryKind kind) {
   return kNames[index < kNames.size() ? index : 0];
 }
 
-std::string InFormat(Format format, std::string_view json) {
-  return format == Format::kJsonl ? Json::parse(json).dump() + "\n" : std::string(json);
-}
-
 void AppendHistoryJson(const wq::HistoryEvent& event, std::string* out) {
   Json json;
   json["at"] = FormatTime(event.at_us);
@@ -248,8 +232,9 @@ void AppendHistoryJson(const wq::HistoryEvent& event, std::string* out) {
   *out += json.dump();
 }
 
-void AppendFindingJson(const wq::Finding& finding, std::string* out) {
-  out->append(Json({{"where", finding.where}, {"what", finding.what}}).dump());
+void AppendWhereJson(const std::string& where, const char* name, const std::string& what,
+                     std::string* out) {
+  out->append(Json({{"where", where}, {name, what}}).dump());
 }
 
 void AppendErrorGroupJson(const wq::ErrorGroup& group, std::string* out) {
@@ -267,10 +252,6 @@ void AppendErrorGroupJson(const wq::ErrorGroup& group, std::string* out) {
     SetBytes("error", example.error, &one);
   }
   out->append(json.dump());
-}
-
-void AppendLossJson(const wq::Loss& loss, std::string* out) {
-  out->append(Json({{"where", loss.where}, {"lost", loss.what}}).dump());
 }
 
 void AppendSnapshotJson(const wq::SnapshotInfo& snapshot, std::string* out) {

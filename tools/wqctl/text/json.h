@@ -14,12 +14,9 @@
 #include "server/errors/error_groups.h"
 #include "tools/wqctl/text/format.h"
 #include "wq/history.h"
-#include "wq/internal/import.h"
 #include "wq/live_store.h"
-#include "wq/repair.h"
 #include "wq/snapshot.h"
 #include "wq/store_view.h"
-#include "wq/verify.h"
 
 namespace wqctl {
 
@@ -32,19 +29,20 @@ struct QueueEntries {
   std::optional<std::chrono::microseconds> next_delay;
 };
 
-// {"added": …, "deduplicated": …, "held": …, "refused": …}
-std::string AddResultJson(uint64_t added, uint64_t deduplicated, uint64_t held, uint64_t refused);
-
-// {"changed": …, "unchanged": …, "deleted": …, "refused": …}
-std::string SyncResultJson(uint64_t changed, uint64_t unchanged, uint64_t deleted,
-                           uint64_t refused);
-
-// {"<done>": …, "not_found": …, "dry_run": …}; `done` is a word such as "removed".
-std::string ChangeResultJson(std::string_view done, uint64_t count, uint64_t not_found,
-                             bool dry_run);
-
-// {"queues": …, "entries": …, "cursors": …, "objects": …, "dry_run": …}
-std::string LoadResultJson(const wq::ImportCounts& counts, bool dry_run);
+// What a verb reports at its end: as a text "to be removed 3, not found 1", and in JSON
+// {"removed": 3, "not_found": 1, "dry_run": true}.
+struct Outcome {
+  struct Count {
+    std::string name;
+    uint64_t count = 0;
+    bool always = true;  // Otherwise a text leaves 0 out.
+  };
+  std::vector<Count> counts;
+  std::string prefix = {};  // Of the text: "to be ".
+  std::optional<bool> dry_run = {};
+};
+// In one of kOutcomeFormats, with a line end.
+std::string OutcomeText(const Outcome& outcome, Format format);
 
 // {"store": {…}, "queues": [{…}]}, indented. Ages are counted until `now_us`.
 std::string SummariesJson(const wq::StoreInfo& store, const std::vector<wq::QueueSummary>& queues,
@@ -56,9 +54,6 @@ std::string SummaryLines(const std::vector<wq::QueueSummary>& queues, int64_t no
 // {"store": {…}, "key": …, "entries": [{…}]}, indented.
 std::string KeyJson(const wq::StoreInfo& store, std::string_view key,
                     const std::vector<QueueEntries>& found);
-
-// `json` on one line for kJsonl, otherwise as it is. REQUIRES: it is valid JSON with a line end.
-std::string InFormat(Format format, std::string_view json);
 
 // One entry of that on each line, with the key.
 std::string KeyLines(std::string_view key, const std::vector<QueueEntries>& found);
@@ -73,11 +68,9 @@ void AppendWorkerJson(const wq::LiveWorkerInfo& worker, std::string* out);
 // "examples": [{"key": …, "error": …}]} on one line, without a line end, appended to `out`.
 void AppendErrorGroupJson(const wq::ErrorGroup& group, std::string* out);
 
-// {"where": …, "what": …} on one line, without a line end, appended to `out`.
-void AppendFindingJson(const wq::Finding& finding, std::string* out);
-
-// {"where": …, "lost": …} likewise.
-void AppendLossJson(const wq::Loss& loss, std::string* out);
+// {"where": …, "<name>": …} on one line, without a line end, appended to `out`.
+void AppendWhereJson(const std::string& where, const char* name, const std::string& what,
+                     std::string* out);
 
 // {"name": …, "path": …, "uuid": …, "taken_at": …, "bytes": …, "linked_bytes": …} likewise.
 void AppendSnapshotJson(const wq::SnapshotInfo& snapshot, std::string* out);

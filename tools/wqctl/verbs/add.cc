@@ -108,10 +108,13 @@ class Adder {
     return Add(where, decoded);
   }
 
-  uint64_t added() const { return added_; }
-  uint64_t deduplicated() const { return deduplicated_; }
-  uint64_t held() const { return held_; }
   uint64_t refused() const { return refused_; }
+  Outcome outcome() const {
+    return {{{"added", added_},
+             {"deduplicated", deduplicated_},
+             {"held", held_, false},
+             {"refused", refused_, false}}};
+  }
 
  private:
   wq::Status AddChunk(std::string_view where, std::span<const KeyReader::Line> lines) {
@@ -181,21 +184,6 @@ int AddFromStdin(const AddArgs& args, size_t max_key_bytes, Adder* adder) {
   return kExitFailure;
 }
 
-int PrintResult(const Adder& adder, Format format, int code) {
-  Output out;
-  if (format != Format::kText) {
-    out.Write(InFormat(
-        format, AddResultJson(adder.added(), adder.deduplicated(), adder.held(), adder.refused())));
-  } else {
-    std::string text = "added " + std::to_string(adder.added()) + ", deduplicated " +
-                       std::to_string(adder.deduplicated());
-    if (adder.held() > 0) text += ", held " + std::to_string(adder.held());
-    if (adder.refused() > 0) text += ", refused " + std::to_string(adder.refused());
-    out.Write(text + "\n");
-  }
-  return out.Finish(code);
-}
-
 int Run(const AddArgs& args) {
   ReachedQueue reached;
   if (wq::Status s = ReachQueue(args.store_dir, args.queue, {.create = true}, &reached); !s.ok()) {
@@ -215,7 +203,9 @@ int Run(const AddArgs& args) {
   if (code == kExitOk && adder.refused() > 0 && !WQ_MUTANT(refused_key_is_success)) {
     code = kExitFailure;
   }
-  return PrintResult(adder, args.format, code);
+  Output out;
+  out.Write(OutcomeText(adder.outcome(), args.format));
+  return out.Finish(code);
 }
 
 // An empty group would mean no group: more likely a shell variable is not set.

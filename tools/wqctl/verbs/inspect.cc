@@ -284,7 +284,7 @@ int InspectQueues(const wq::StoreView& view, const std::vector<std::string>& nam
   if (args.format == Format::kJsonl) {
     out.Write(SummaryLines(queues, args.show.now_us));
   } else if (!IsTable(args.format)) {
-    out.Write(InFormat(args.format, SummariesJson(view.info(), queues, args.show.now_us)));
+    out.Write(SummariesJson(view.info(), queues, args.show.now_us));
   } else if (args.format == Format::kText) {
     PrintStoreText(view.info(), queues, args.show, Columns(), &out);
   } else {
@@ -340,7 +340,7 @@ int InspectKey(const wq::StoreView& view, const std::vector<std::string>& names,
   } else if (IsTable(args.format)) {
     PrintKeyRows(found, args.show, args.format == Format::kWide, &out);
   } else {
-    out.Write(InFormat(args.format, KeyJson(view.info(), *args.key, found)));
+    out.Write(KeyJson(view.info(), *args.key, found));
   }
   return out.Finish(kExitOk);
 }

@@ -148,15 +148,10 @@ class Report {
   }
 
   int Finish() {
-    if (args_.format != Format::kText) {
-      out_.Write(
-          InFormat(args_.format, ChangeResultJson(verb_.done, done_, absent_, args_.dry_run)));
-    } else {
-      std::string text = args_.dry_run ? "to be " : "";
-      text.append(verb_.done).append(" ").append(std::to_string(done_));
-      if (absent_ > 0) text += ", not found " + std::to_string(absent_);
-      out_.Write(text + "\n");
-    }
+    out_.Write(OutcomeText({{{std::string(verb_.done), done_}, {"not_found", absent_, false}},
+                            args_.dry_run ? "to be " : "",
+                            args_.dry_run},
+                           args_.format));
     return out_.Finish(absent_ > 0 ? kExitNotFound : kExitOk);
   }
 

@@ -172,14 +172,13 @@ int LoadAll(int fd, wq::Importer* importer, ProgressLine* progress) {
 
 int PrintLoaded(const wq::ImportCounts& counts, const LoadArgs& args) {
   Output out;
-  if (args.format != Format::kText) {
-    out.Write(InFormat(args.format, LoadResultJson(counts, args.options.dry_run)));
-  } else {
-    out.Write((args.options.dry_run ? "to be loaded: queues " : "loaded queues ") +
-              std::to_string(counts.queues) + ", entries " + std::to_string(counts.entries) +
-              ", cursors " + std::to_string(counts.cursors) +
-              (counts.objects > 0 ? ", objects " + std::to_string(counts.objects) : "") + "\n");
-  }
+  out.Write(OutcomeText({{{"queues", counts.queues},
+                          {"entries", counts.entries},
+                          {"cursors", counts.cursors},
+                          {"objects", counts.objects, false}},
+                         args.options.dry_run ? "to be loaded: " : "loaded ",
+                         args.options.dry_run},
+                        args.format));
   return out.Finish(kExitOk);
 }
 

@@ -69,6 +69,17 @@ struct SnapshotRestoreArgs {
   Format format = Format::kText;
 };
 
+// Prints the text, or the snapshot as one JSON object. Returns the exit code.
+int Print(Format format, std::string text, const wq::SnapshotInfo& snapshot) {
+  if (format != Format::kText) {
+    text.clear();
+    AppendSnapshotJson(snapshot, &text);
+  }
+  Output out;
+  out.Write(text + "\n");
+  return out.Finish(kExitOk);
+}
+
 int Run(const SnapshotCreateArgs& args) {
   const InterruptScope interrupts;
   wq::SnapshotInfo taken;
@@ -79,15 +90,7 @@ int Run(const SnapshotCreateArgs& args) {
                                        .progress = StepsOf("snapshot create", &progress)};
   if (wq::Status s = wq::CreateSnapshot(args.store_dir, args.dir, options, &taken); !s.ok())
     return Fail(s);
-  Output out;
-  std::string text = taken.path;
-  if (args.format != Format::kText) {
-    text.clear();
-    AppendSnapshotJson(taken, &text);
-  }
-  text += '\n';
-  out.Write(args.format == Format::kText ? text : InFormat(args.format, text));
-  return out.Finish(kExitOk);
+  return Print(args.format, taken.path, taken);
 }
 
 int Run(const SnapshotLsArgs& args) {
@@ -118,16 +121,10 @@ int Run(const SnapshotRestoreArgs& args) {
                                       .progress = StepsOf("snapshot restore", &progress)};
   wq::Status s = wq::RestoreSnapshot(args.dir, args.into, options, &from);
   if (!s.ok()) return Fail(s);
-  Output out;
-  std::string text =
-      "restored " + wq::EscapeKey(from.path, 4096) + " into " + wq::EscapeKey(args.into, 4096);
-  if (args.format != Format::kText) {
-    text.clear();
-    AppendSnapshotJson(from, &text);
-  }
-  text += '\n';
-  out.Write(args.format == Format::kText ? text : InFormat(args.format, text));
-  return out.Finish(kExitOk);
+  return Print(
+      args.format,
+      "restored " + wq::EscapeKey(from.path, 4096) + " into " + wq::EscapeKey(args.into, 4096),
+      from);
 }
 
 // Parses the command line of every snapshot verb: one DIR.
@@ -146,11 +143,8 @@ Command ParseSnapshotCreate(const Input& input) {
       input,
       {"Copies a store as it is now, to a new directory below DIR.", " DIR", kCreateExamples},
       &args.store_dir);
-  parser.Option("--name", "NAME", "The snapshot's name; default: the time", "a name",
-                [&args](const std::string& name) {
-                  args.name = name;
-                  return !name.empty();  // The library checks the rest.
-                });
+  // The library checks the rest.
+  parser.NonEmpty("--name", "NAME", "The snapshot's name; default: the time", &args.name);
   parser.Flag("--copy", "Copy the tables even if they could be links", &args.copy);
   AddFormat(&parser, kOutcomeFormats, &args.format);
   args.dir = OneDirectory(&parser);

@@ -150,14 +150,11 @@ class Syncer {
 
   int Print(int code) const {
     Output out;
-    if (args_.format != Format::kText) {
-      out.Write(InFormat(args_.format, SyncResultJson(changed_, unchanged_, deleted_, refused_)));
-    } else {
-      std::string text = "changed " + std::to_string(changed_) + ", unchanged " +
-                         std::to_string(unchanged_) + ", deleted " + std::to_string(deleted_);
-      if (refused_ > 0) text += ", refused " + std::to_string(refused_);
-      out.Write(text + "\n");
-    }
+    out.Write(OutcomeText({{{"changed", changed_},
+                            {"unchanged", unchanged_},
+                            {"deleted", deleted_},
+                            {"refused", refused_, false}}},
+                          args_.format));
     return out.Finish(code);
   }
 
