@@ -166,7 +166,8 @@ TEST_F(ChangesTest, Adds) {
 0 work -q l --dry-run -- echo => echo first\necho seven\n
   echo lucky\necho fast\necho slow\necho moved\necho last
 )");
-  EXPECT_THAT(Out("inspect -q l -o table"), ::testing::HasSubstr("2147483647=1 7=2 -2147483648=1"));
+  EXPECT_THAT(Out("inspect -q l -o table"),
+              ::testing::HasSubstr(" 2147483647 1, 7 2, fast 1, slow 2, -2147483648 1 "));
 }
 
 TEST_F(ChangesTest, PausesAQueue) {

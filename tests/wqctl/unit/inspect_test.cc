@@ -87,7 +87,6 @@ TEST_F(InspectTest, APauseBesideAnOwnerIsWhatTheOwnerKeeps) {
   ASSERT_TRUE(wq::Store::Open({}, "store", &owner).ok());
   EXPECT_EQ(paused(), true);
   EXPECT_THAT(Out("inspect"), ContainsRegex("paused        yes, was to end [0-9]+.* ago\n"));
-  EXPECT_THAT(Out("inspect -o table"), ContainsRegex(" yes  .*\n$"));
   Expect(R"(0 resume -q q --dry-run => would resume queue "q")");
 }
 
@@ -126,7 +125,8 @@ TEST_F(InspectTest, ManyLanesAndGroups) {
     Out("add -q q --priority " + n + " --group g" + n + " k" + n);
   }
   Run({"add", "-q", "q", "--group", "\xff", "--lane", "slow", "odd", "odder"});
-  EXPECT_THAT(Out("inspect -o table"), HasSubstr("12=1 11=1 10=1 9=1 8=1 7=1 6=1 5=1 others=4"));
+  EXPECT_THAT(Out("inspect -o table"),
+              HasSubstr("12 1, 11 1, 10 1, 9 1, 8 1, 7 1, 6 1, 5 1, others 6 "));
   const std::string text = Out("inspect");
   EXPECT_THAT(text, HasSubstr("pending by group, the deepest of 13\n    2         \\xff\n"));
   const json q = Json("inspect")["queues"][0];

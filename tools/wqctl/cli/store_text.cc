@@ -67,25 +67,10 @@ Bars TimeBars(const wq::Histogram<int64_t, N>& histogram, const std::array<int64
               const std::string& up_to, const std::string& above) {
   Bars bars;
   for (size_t i = 0; i < N; ++i) {
-    const std::string bound = BoundText(bounds[i]);
-    bars.push_back({up_to + bound, histogram.counts[i]});
+    bars.push_back({bounds[i] == 0 ? "now" : up_to + BoundText(bounds[i]), histogram.counts[i]});
   }
   bars.push_back({above, histogram.counts.back()});
   return bars;
-}
-
-Bars AgeBars(const wq::QueueSummary& queue) {
-  return TimeBars(queue.ages, wq::kAgeBoundsUs, "up to ", "longer");
-}
-
-Bars DueBars(const wq::QueueSummary& queue) {
-  Bars bars = TimeBars(queue.due, wq::kDueBoundsUs, "within ", "later");
-  bars.front().label = "now";
-  return bars;
-}
-
-Bars DelayBars(const wq::QueueSummary& queue) {
-  return TimeBars(queue.delays, wq::kDelayBoundsUs, "up to ", "longer");
 }
 
 Bars FailureBars(const wq::QueueSummary& queue) {
@@ -187,14 +172,16 @@ void PrintFailing(const wq::QueueSummary& queue, const Show& show, size_t column
   }
 }
 
+std::string CountText(const wq::GroupDepths& depths) {
+  if (depths.max_error > 0) return "more than " + std::to_string(wq::kMaxSummaryGroups);
+  return std::to_string(depths.count);
+}
+
 void PrintDepths(const std::string& title, const wq::GroupDepths& depths, size_t columns,
                  Output* out) {
   if (depths.top.empty()) return;
-  const std::string count = depths.max_error > 0
-                                ? "more than " + std::to_string(wq::kMaxSummaryGroups)
-                                : std::to_string(depths.count);
   out->Write("\n");
-  Line("  ", title + ", the deepest of " + count, columns, out);
+  Line("  ", title + ", the deepest of " + CountText(depths), columns, out);
   for (const wq::GroupDepth& group : depths.top) {
     // The count may be too low by max_error.
     const std::string error =
@@ -237,9 +224,11 @@ void PrintQueue(const wq::QueueSummary& queue, const Show& show, size_t columns,
   if (queue.shards > 0) line("shards", std::to_string(queue.shards));
   const auto oldest = queue.oldest_added_at_us;
   if (oldest) line("oldest", show.Age(*oldest) + " pending");
-  PrintBars("pending for", AgeBars(queue), columns, out);
-  PrintBars("due", DueBars(queue), columns, out);
-  PrintBars("delayed by", DelayBars(queue), columns, out);
+  PrintBars("pending for", TimeBars(queue.ages, wq::kAgeBoundsUs, "up to ", "longer"), columns,
+            out);
+  PrintBars("due", TimeBars(queue.due, wq::kDueBoundsUs, "within ", "later"), columns, out);
+  PrintBars("delayed by", TimeBars(queue.delays, wq::kDelayBoundsUs, "up to ", "longer"), columns,
+            out);
   PrintBars("failures of a key", FailureBars(queue), columns, out);
   PrintFailing(queue, show, columns, out);
   PrintDepths("pending by group", queue.groups, columns, out);
@@ -277,6 +266,49 @@ void PrintStoreText(const wq::StoreInfo& store, const std::vector<wq::QueueSumma
                     const Show& show, size_t columns, Output* out) {
   PrintStore(store, show, columns, out);
   for (const wq::QueueSummary& queue : queues) PrintQueue(queue, show, columns, out);
+}
+
+void PrintStoreTable(const wq::StoreInfo& store, const std::vector<wq::QueueSummary>& queues,
+                     const Show& show, bool wide, Output* out) {
+  Table stores({"STORE", "UUID", "FORMAT", "OWNER"}, out);
+  stores.Add({wq::EscapeKey(store.dir, 4096), wq::EscapeKey(store.uuid),
+              std::to_string(store.format_version), OwnerText(store)});
+  stores.Finish();
+  out->Write("\n");
+  std::vector<std::string> header = {"QUEUE",   "PENDING",     "LANES",     "DELAYED",
+                                     "FAILING", "QUARANTINED", "PAUSED",    "GROUPS",
+                                     "SHARDS",  "OLDEST",      "NEXT READY"};
+  if (wide) {
+    header.emplace_back("DUE NOW");
+    for (size_t i = 1; i < wq::kDueBoundsUs.size(); ++i) {
+      header.push_back("IN " + BoundText(wq::kDueBoundsUs[i]));
+    }
+    header.emplace_back("NAMESPACES");
+  }
+  Table table(std::move(header), out);
+  for (const wq::QueueSummary& queue : queues) {
+    const std::string lanes = LanesText(queue);
+    std::vector<std::string> row = {
+        wq::EscapeKey(queue.name),
+        std::to_string(queue.pending),
+        lanes.empty() ? "-" : lanes,
+        std::to_string(queue.delayed),
+        std::to_string(queue.failing),
+        std::to_string(queue.quarantined),
+        PauseText(queue, show),
+        CountText(queue.groups),
+        queue.shards == 0 ? "-" : std::to_string(queue.shards),
+        queue.oldest_added_at_us ? show.Age(*queue.oldest_added_at_us) : "-",
+        queue.next_ready_at_us ? show.Until(*queue.next_ready_at_us) : "-"};
+    if (wide) {
+      for (size_t i = 0; i < wq::kDueBoundsUs.size(); ++i) {
+        row.push_back(std::to_string(queue.due.counts[i]));
+      }
+      row.push_back(CountText(queue.namespaces));
+    }
+    table.Add(std::move(row));
+  }
+  table.Finish();
 }
 
 }  // namespace wqctl

@@ -1,4 +1,5 @@
-// The text of inspect: what waits, for how long, what fails and why, what is due when.
+// The text of inspect: what waits, for how long, what fails and why, what is due when. And its
+// table, with a row for each queue.
 #pragma once
 
 #include <cstddef>
@@ -18,5 +19,8 @@ size_t Columns();
 // Fits `columns`, which are at least 40, but for long names and absolute times.
 void PrintStoreText(const wq::StoreInfo& store, const std::vector<wq::QueueSummary>& queues,
                     const Show& show, size_t columns, Output* out);
+// `wide`: with a column for each bound of what is due.
+void PrintStoreTable(const wq::StoreInfo& store, const std::vector<wq::QueueSummary>& queues,
+                     const Show& show, bool wide, Output* out);
 
 }  // namespace wqctl

@@ -15,8 +15,6 @@
 #include "tools/wqctl/text/json.h"
 #include "tools/wqctl/text/number.h"
 #include "tools/wqctl/text/output.h"
-#include "tools/wqctl/text/table.h"
-#include "tools/wqctl/verbs/entry_row.h"
 #include "tools/wqctl/verbs/history.h"
 #include "wq/history.h"
 #include "wq/keys.h"
@@ -27,8 +25,6 @@ namespace wqctl {
 namespace {
 
 using State = wq::EntryState;
-
-constexpr size_t kLanesInTable = 8;
 
 // Exact in most queues, and fast in all.
 constexpr uint64_t kMaxCounted = 20'000;
@@ -64,104 +60,11 @@ struct InspectArgs {
   Format format = Format::kText;
 };
 
-std::string OwnerCell(const wq::StoreInfo& info) {
-  if (info.owner_pid == 0) return "none";
-  std::string pid = "pid " + std::to_string(info.owner_pid);
-  if (info.owner_alive || info.snapshot_at_us != 0) return pid;
-  return pid + (info.owner_closed ? " (closed)" : " (gone)");
-}
-
-// The lanes without a name; at most the kLanesInTable highest.
-std::string OtherLanes(const wq::QueueSummary& queue) {
-  std::string text;
-  size_t shown = 0;
-  uint64_t hidden = queue.other_lanes;
-  for (const auto& [lane, count] : queue.lanes) {
-    if (lane == wq::kFastLane || lane == wq::kSlowLane) continue;
-    if (++shown > kLanesInTable) {
-      hidden += count;
-      continue;
-    }
-    text += (text.empty() ? "" : " ") + wq::LaneName(lane) + "=" + std::to_string(count);
-  }
-  if (hidden > 0) text += " others=" + std::to_string(hidden);
-  return text.empty() ? "-" : text;
-}
-
-std::string CountText(const wq::GroupDepths& depths) {
-  if (depths.max_error > 0) return "more than " + std::to_string(wq::kMaxSummaryGroups);
-  return std::to_string(depths.count);
-}
-
-std::string PauseCell(const wq::QueueSummary& queue, int64_t now_us) {
-  if (!queue.paused) return "-";
-  if (queue.paused_until_us.value_or(0) <= now_us) return "yes";
-  return "for " + FormatAge(std::chrono::microseconds{*queue.paused_until_us - now_us});
-}
-
-std::string InLane(const wq::QueueSummary& queue, wq::Lane lane) {
-  const auto it = queue.lanes.find(lane);
-  return std::to_string(it == queue.lanes.end() ? 0 : it->second);
-}
-
-void PrintQueueRows(const std::vector<wq::QueueSummary>& queues, const Show& show, bool wide,
-                    Output* out) {
-  std::vector<std::string> header = {"QUEUE",  "PENDING", "FAST",      "SLOW",    "OTHER LANES",
-                                     "GROUPS", "SHARDS",  "DELAYED",   "FAILING", "QUARANTINED",
-                                     "PAUSED", "OLDEST",  "NEXT READY"};
-  if (wide) {
-    header.emplace_back("DUE NOW");
-    for (size_t i = 1; i < wq::kDueBoundsUs.size(); ++i) {
-      header.push_back("IN " + FormatAge(std::chrono::microseconds{wq::kDueBoundsUs[i]}));
-    }
-    header.emplace_back("NAMESPACES");
-  }
-  Table table(header, out);
-  for (const wq::QueueSummary& queue : queues) {
-    std::vector<std::string> row = {
-        wq::EscapeKey(queue.name),
-        std::to_string(queue.pending),
-        InLane(queue, wq::kFastLane),
-        InLane(queue, wq::kSlowLane),
-        OtherLanes(queue),
-        CountText(queue.groups),
-        queue.shards == 0 ? "-" : std::to_string(queue.shards),
-        std::to_string(queue.delayed),
-        std::to_string(queue.failing),
-        std::to_string(queue.quarantined),
-        PauseCell(queue, show.now_us),
-        queue.oldest_added_at_us ? show.Age(*queue.oldest_added_at_us) : "-",
-        queue.next_ready_at_us ? show.Until(*queue.next_ready_at_us) : "-"};
-    if (wide) {
-      for (size_t i = 0; i < wq::kDueBoundsUs.size(); ++i) {
-        row.push_back(std::to_string(queue.due.counts[i]));
-      }
-      row.push_back(CountText(queue.namespaces));
-    }
-    table.Add(std::move(row));
-  }
-  table.Finish();
-}
-
-void PrintStoreRow(const wq::StoreInfo& info, Output* out) {
-  Table table({"STORE", "UUID", "FORMAT", "OWNER"}, out);
-  table.Add({wq::EscapeKey(info.dir, 4096), wq::EscapeKey(info.uuid),
-             std::to_string(info.format_version), OwnerCell(info)});
-  table.Finish();
-  out->Write("\n");
-}
-
 std::string PositionText(const wq::KeyPosition& position) {
   const std::string least = std::to_string(position.at_least);
   if (position.at_least == position.at_most) return least + " keys before it";
   return "at least " + least + " and at most " + std::to_string(position.at_most) +
          " keys before it";
-}
-
-std::string PositionCell(const wq::KeyPosition& position) {
-  std::string least = std::to_string(position.at_least);
-  if (position.at_least == position.at_most) return least;
-  return least + ".." + std::to_string(position.at_most);
 }
 
 // Prints an entry, a line for each fact: fits any terminal.
@@ -249,23 +152,6 @@ void PrintKey(std::string_view key, const std::vector<QueueEntries>& found, cons
   }
 }
 
-void PrintKeyRows(const std::vector<QueueEntries>& found, const Show& show, bool wide,
-                  Output* out) {
-  std::vector<std::string> header = EntryHeader(wide);
-  header.insert(header.end() - 1, {"POSITION", "NEXT DELAY"});
-  Table table(std::move(header), out);
-  for (const QueueEntries& queue : found) {
-    for (const wq::Entry& entry : queue.entries) {
-      std::vector<std::string> row = EntryCells(queue.queue, entry, show, wide);
-      const bool placed = entry.state == State::kPending && queue.position;
-      row.insert(row.end() - 1, {placed ? PositionCell(*queue.position) : "-",
-                                 queue.next_delay ? FormatDuration(*queue.next_delay) : "-"});
-      table.Add(std::move(row));
-    }
-  }
-  table.Finish();
-}
-
 int InspectQueues(const wq::StoreView& view, const std::vector<std::string>& names,
                   const InspectArgs& args) {
   Output out;
@@ -288,8 +174,7 @@ int InspectQueues(const wq::StoreView& view, const std::vector<std::string>& nam
   } else if (args.format == Format::kText) {
     PrintStoreText(view.info(), queues, args.show, Columns(), &out);
   } else {
-    PrintStoreRow(view.info(), &out);
-    PrintQueueRows(queues, args.show, args.format == Format::kWide, &out);
+    PrintStoreTable(view.info(), queues, args.show, args.format == Format::kWide, &out);
   }
   return out.Finish(kExitOk);
 }
@@ -331,14 +216,12 @@ int InspectKey(const wq::StoreView& view, const std::vector<std::string>& names,
                                      wq::EscapeKey(*args.key) + "\""));
   }
   Output out;
-  if (args.format == Format::kText) {
+  if (IsTable(args.format)) {
     PrintKey(*args.key, found, args.show, &out);
   } else if (args.format == Format::kName) {
     for (const QueueEntries& queue : found) out.Write(wq::EscapeKey(queue.queue) + "\n");
   } else if (args.format == Format::kJsonl) {
     out.Write(KeyLines(*args.key, found));
-  } else if (IsTable(args.format)) {
-    PrintKeyRows(found, args.show, args.format == Format::kWide, &out);
   } else {
     out.Write(KeyJson(view.info(), *args.key, found));
   }
