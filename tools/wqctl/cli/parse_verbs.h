@@ -20,7 +20,7 @@ Command ParseWorkers(const Input& input);
 Command ParseInspect(const Input& input);
 Command ParseLs(const Input& input);
 Command ParseErrors(const Input& input);
-Command ParseDump(const Input& input);
+Command ParseDump(const Input& input);  // ls.cc
 Command ParseLoad(const Input& input);
 Command ParseWatch(const Input& input);  // watch/watch.cc
 Command ParseVerify(const Input& input);
