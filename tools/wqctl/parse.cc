@@ -184,9 +184,7 @@ Command ParseVerb(Words words, const Settings& settings, Input input) {
   }
   std::vector<std::string> names;
   for (const Verb& verb : kVerbs) names.emplace_back(verb.name);
-  const std::optional<std::string> meant = Nearest(name, names);
-  Usage("unknown verb \"" + name + "\"" + (meant ? "; did you mean \"" + *meant + "\"?" : ""),
-        VerbList(family));
+  Usage("unknown verb \"" + name + "\"" + DidYouMean(name, names), VerbList(family));
 }
 
 // A wrong setting is no reason to complete nothing.

@@ -222,17 +222,20 @@ TEST_F(StoresTest, AWrongSettingIsNamedWithItsFileAndLine) {
 TEST_F(StoresTest, AWrongFileOfServeIsNamedWithItsLine) {
   for (const auto& [text, why] :
        {std::pair("creat = yes", "2: there is no \"creat\" here; did you mean \"create\"?"),
-        {"http-any-address = maybe", "2: \"maybe\" is no value of \"http-any-address\""},
+        {"http-any-address = maybe", "2: Could not convert: --http-any-address = maybe"},
         {"no equals", "2: it is not \"name = value\""},
         {"[pods]", "2: it is not \"[queue NAME]\""},
-        {"[queue a]\norder = lifo", "3: \"lifo\" is no value of \"order\""},
+        {"[queue a]\norder = lifo",
+         "3: --order: \"lifo\" is not fifo, two-lanes, lanes, priorities or fair"},
         {"[queue a]\nhttp = 1", "3: there is no \"http\" here"},
-        {"[queue a]\nresync-jitter = 0.6", "3: \"0.6\" is no value of \"resync-jitter\""},
-        {"[queue a]\nresync-jitter = nan", "3: \"nan\" is no value of \"resync-jitter\""},
+        {"[queue a]\nresync-jitter = 0.6", "3: --resync-jitter: \"0.6\" is not a part of"},
+        {"[queue a]\nresync-jitter = nan", "3: --resync-jitter: \"nan\" is not a part of"},
         {"grace = 1s\ngrace = 2s", "3: a second \"grace\""},
-        {"io-timeout = 1ms", "2: \"1ms\" is no value of \"io-timeout\""},
-        {"max-http-connections = 0", "2: \"0\" is no value of \"max-http-connections\""},
-        {"replicate = etcd://a:1/p\nlease = 1", "3: \"1\" is no value of \"lease\""},
+        {"io-timeout = 1ms", "2: --io-timeout: \"1ms\" is not a duration from 100ms to 1h"},
+        {"max-http-connections = 0", "2: --max-http-connections: \"0\" is not a number"},
+        {"replicate = etcd://a:1/p\nlease = 1", "3: --lease: \"1\" is not a number of seconds"},
+        {"help = yes", "2: there is no \"help\" here"},
+        {"page = never", "2: Could not convert: --no-page = never"},
         {"[queue a]\n[queue a]", "3: a second section of queue \"a\""}}) {
     std::ofstream("config") << "create = yes\n" << text << "\n";
     Expect(2, "serve --config config", std::string("config:") + why);

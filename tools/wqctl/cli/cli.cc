@@ -171,8 +171,7 @@ void VerbParser::UnknownOption(const std::string& word) const {
   if (name == "--color" || name == "--progress") {
     Usage("\"" + name + "\" goes before the verb: wqctl " + name + " … " + input_.verb);
   }
-  const std::optional<std::string> meant = Nearest(name, names);
-  Usage("unknown option \"" + word + "\"" + (meant ? "; did you mean \"" + *meant + "\"?" : ""));
+  Usage("unknown option \"" + word + "\"" + DidYouMean(name, names));
 }
 
 VerbAbout VerbParser::About() const {

@@ -3,6 +3,7 @@
 #include "tools/wqctl/text/number.h"
 
 namespace wqctl {
+namespace {
 
 std::optional<uint64_t> ParseHistoryBytes(std::string_view text) {
   const std::optional<uint64_t> bytes = ParseNumber<uint64_t>(text);
@@ -16,6 +17,8 @@ std::optional<std::chrono::microseconds> ParseHistoryAge(std::string_view text) 
   return valid ? age : std::nullopt;
 }
 
+}  // namespace
+
 void AddHistoryOptions(VerbParser* parser, HistoryArgs* args) {
   AddParsed(parser, "--history-bytes", "N",
             "Record the last events of each key, in N bytes; 0: none; default 67108864",
@@ -26,8 +29,8 @@ void AddHistoryOptions(VerbParser* parser, HistoryArgs* args) {
 }
 
 void SetHistory(const HistoryArgs& args, wq::StoreOptions* options) {
-  options->history_bytes = args.bytes.value_or(kDefaultHistoryBytes);
-  options->history_age = args.age.value_or(std::chrono::microseconds(0));
+  options->history_bytes = args.bytes;
+  options->history_age = args.age;
 }
 
 }  // namespace wqctl

@@ -53,8 +53,8 @@ void TellReplica(const wq::StoreView& view) {
 
 }  // namespace
 
-std::optional<std::string> Nearest(std::string_view word, const std::vector<std::string>& names) {
-  if (word.empty() || word.size() > kMaxWordBytes) return std::nullopt;
+std::string DidYouMean(std::string_view word, const std::vector<std::string>& names) {
+  if (word.empty() || word.size() > kMaxWordBytes) return "";
   std::pair<size_t, const std::string*> best{std::max<size_t>(1, word.size() / 3) + 1, nullptr};
   for (const std::string& name : names) {
     if (name.size() > kMaxWordBytes) continue;
@@ -64,16 +64,13 @@ std::optional<std::string> Nearest(std::string_view word, const std::vector<std:
     }
   }
   return best.second == nullptr || WQ_MUTANT(nearest_name_is_not_given)
-             ? std::nullopt
-             : std::optional(*best.second);
+             ? ""
+             : "; did you mean \"" + wq::EscapeKey(*best.second) + "\"?";
 }
 
 wq::Status NoSuchQueue(std::string_view queue, const std::vector<std::string>& names) {
-  std::string message = "no queue \"" + wq::EscapeKey(queue) + "\"";
-  if (const auto meant = Nearest(queue, names)) {
-    message += "; did you mean \"" + wq::EscapeKey(*meant) + "\"?";
-  }
-  return wq::Status::NotFound(message);
+  return wq::Status::NotFound("no queue \"" + wq::EscapeKey(queue) + "\"" +
+                              DidYouMean(queue, names));
 }
 
 wq::Status ExplainMissing(const std::string& store_dir, const std::string& queue,

@@ -25,7 +25,8 @@ wq::Status NoSuchQueue(std::string_view queue, const std::vector<std::string>& n
 wq::Status ExplainMissing(const std::string& store_dir, const std::string& queue,
                           wq::Status status);
 
-// Returns the name nearest to `word`, if it is near enough for `word` to be a typing error.
-std::optional<std::string> Nearest(std::string_view word, const std::vector<std::string>& names);
+// "; did you mean "NAME"?", of the name that is nearest to `word`, if it is near enough for `word`
+// to be a typing error. Otherwise "".
+std::string DidYouMean(std::string_view word, const std::vector<std::string>& names);
 
 }  // namespace wqctl

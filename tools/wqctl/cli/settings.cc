@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "absl/strings/ascii.h"
 #include "tools/wqctl/cli/cli.h"
 #include "tools/wqctl/cli/queues.h"
 #include "wq/keys.h"
@@ -17,19 +18,19 @@ namespace {
 constexpr size_t kMaxLineBytes = 4096;
 
 struct SettingKind {
-  const char* name;
+  std::string name;
   const char* variable;
-  const char* choices;  // "|a|b|"; empty: any text.
+  std::string choices;  // "a b"; empty: any text.
   const char* description;
 };
 
-constexpr std::array<SettingKind, 13> kSettings = {{
+const std::array<SettingKind, 13> kSettings = {{
     {"store", "WQ_STORE", "", "the store's directory"},
-    {"output", "WQ_OUTPUT", "|text|table|wide|json|jsonl|name|",
+    {"output", "WQ_OUTPUT", "text table wide json jsonl name",
      "the format, for verbs that know it"},
-    {"times", "WQ_TIMES", "|relative|absolute|", "how tables show times"},
-    {"color", "WQ_COLOR", "|auto|always|never|", "auto: on a terminal, unless NO_COLOR is set"},
-    {"progress", "WQ_PROGRESS", "|auto|always|never|", "auto: on a terminal, after a second"},
+    {"times", "WQ_TIMES", "relative absolute", "how tables show times"},
+    {"color", "WQ_COLOR", "auto always never", "auto: on a terminal, unless NO_COLOR is set"},
+    {"progress", "WQ_PROGRESS", "auto always never", "auto: on a terminal, after a second"},
     // Each of these is an option of the same name.
     {"replicate", "WQ_REPLICATE", "", "the log of a replicated store, etcd://HOST:PORT/PREFIX"},
     {"replica", "WQ_REPLICA", "", "the name of this replica"},
@@ -43,13 +44,11 @@ constexpr std::array<SettingKind, 13> kSettings = {{
 
 constexpr size_t kFirstOption = 5;  // Of kSettings: from here on each is an option.
 
-void CheckSetting(const SettingKind& kind, const std::string& value, const std::string& where) {
-  const std::string_view choices = kind.choices;
-  if (choices.empty()) return;
-  if (!value.empty() && choices.find("|" + value + "|") != std::string_view::npos) return;
-  std::string list(choices.substr(1, choices.size() - 2));
-  std::replace(list.begin(), list.end(), '|', ' ');
-  Usage(where + ": \"" + wq::EscapeKey(value, 100) + "\" is not one of: " + list);
+void CheckSetting(const SettingKind& kind, const std::string& value) {
+  const bool valid = !value.empty() && value.find(' ') == value.npos &&
+                     (" " + kind.choices + " ").find(" " + value + " ") != value.npos;
+  if (kind.choices.empty() || valid) return;
+  Usage("\"" + wq::EscapeKey(value, 100) + "\" is not one of: " + kind.choices);
 }
 
 // In the order of kSettings.
@@ -70,27 +69,17 @@ std::string FileName() {
   return home.empty() ? home : home + "/.config/wq/config";
 }
 
-void ReadLine(const std::string& line, const std::string& where, Values* values) {
-  const std::string text = Trimmed(line);
-  if (text.empty() || text.front() == '#') return;
-  const size_t equals = text.find('=');
-  if (equals == std::string::npos || line.size() > kMaxLineBytes) {
-    Usage(where + ": it is not \"name = value\"");
-  }
-  const std::string name = Trimmed(text.substr(0, equals));
+void TakeLine(const std::string& line, Values* values) {
+  auto [name, value] = NameAndValue(line);
+  std::vector<std::string> names;
   for (size_t i = 0; i < kSettings.size(); ++i) {
-    if (name != kSettings[i].name) continue;
-    std::string value = Trimmed(text.substr(equals + 1));
-    CheckSetting(kSettings[i], value, where);
+    names.push_back(kSettings[i].name);
+    if (name != names.back()) continue;
+    CheckSetting(kSettings[i], value);
     (*values)[i] = std::move(value);
     return;
   }
-  std::vector<std::string> names;
-  names.reserve(kSettings.size());
-  for (const SettingKind& kind : kSettings) names.emplace_back(kind.name);
-  const std::optional<std::string> meant = Nearest(name, names);
-  Usage(where + ": there is no setting \"" + wq::EscapeKey(name, 100) + "\"" +
-        (meant ? "; did you mean \"" + *meant + "\"?" : ""));
+  Usage("there is no setting \"" + wq::EscapeKey(name, 100) + "\"" + DidYouMean(name, names));
 }
 
 void ReadSettingsFile(Values* values) {
@@ -101,20 +90,43 @@ void ReadSettingsFile(Values* values) {
   if (!file && !EnvironmentOf("WQ_CONFIG").empty()) {
     Usage("cannot read " + path + ", which WQ_CONFIG names");
   }
-  std::string line;
-  for (uint64_t number = 1; std::getline(file, line); ++number) {
-    ReadLine(line, path + ":" + std::to_string(number), values);
-  }
+  ReadLines(file, path, [values](const std::string& line) { TakeLine(line, values); });
   if (file.bad()) Usage("cannot read " + path);  // A directory can be opened.
+}
+
+// Adds the place to an error of `take`.
+void AtPlace(const std::string& place, const std::function<void()>& take) {
+  try {
+    take();
+  } catch (const UsageError& error) {
+    Usage(place + ": " + error.message);
+  }
 }
 
 }  // namespace
 
 std::string Trimmed(std::string_view text) {
-  constexpr std::string_view kBlank = " \t\r";
-  const size_t begin = text.find_first_not_of(kBlank);
-  if (begin == std::string_view::npos) return {};
-  return std::string(text.substr(begin, text.find_last_not_of(kBlank) - begin + 1));
+  return std::string(absl::StripAsciiWhitespace({text.data(), text.size()}));
+}
+
+void ReadLines(std::istream& file, const std::string& path,
+               const std::function<void(const std::string& line)>& take) {
+  std::string line;
+  for (uint64_t number = 1; std::getline(file, line); ++number) {
+    const std::string text = Trimmed(line);
+    if (text.empty() || text.front() == '#') continue;
+    AtPlace(path + ":" + std::to_string(number), [&] {
+      if (line.size() > kMaxLineBytes) Usage("the line is too long");
+      take(text);
+    });
+  }
+}
+
+std::pair<std::string, std::string> NameAndValue(const std::string& line) {
+  const std::string_view text = line;
+  const size_t equals = text.find('=');
+  if (equals == text.npos) Usage("it is not \"name = value\"");
+  return {Trimmed(text.substr(0, equals)), Trimmed(text.substr(equals + 1))};
 }
 
 Settings ReadSettings() {
@@ -123,7 +135,7 @@ Settings ReadSettings() {
   for (size_t i = 0; i < kSettings.size(); ++i) {
     std::string value = EnvironmentOf(kSettings[i].variable);
     if (value.empty()) continue;
-    CheckSetting(kSettings[i], value, kSettings[i].variable);
+    AtPlace(kSettings[i].variable, [&] { CheckSetting(kSettings[i], value); });
     values[i] = std::move(value);
   }
   Settings settings = {.store = values[0].value_or(""),
@@ -134,7 +146,7 @@ Settings ReadSettings() {
                        .others = {}};
   for (size_t i = kFirstOption; i < kSettings.size(); ++i) {
     if (values[i]) {
-      settings.others.emplace_back("--" + std::string(kSettings[i].name), *std::move(values[i]));
+      settings.others.emplace_back("--" + kSettings[i].name, *std::move(values[i]));
     }
   }
   return settings;
@@ -143,7 +155,7 @@ Settings ReadSettings() {
 std::string SettingsText() {
   std::string text;
   for (const SettingKind& kind : kSettings) {
-    std::string line = "  " + std::string(kind.name);
+    std::string line = "  " + kind.name;
     line.resize(std::max<size_t>(line.size(), 22), ' ');
     line += kind.variable;
     line.resize(std::max<size_t>(line.size(), 45), ' ');

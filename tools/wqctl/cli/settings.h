@@ -6,6 +6,8 @@
 // lines are "name = value", empty, or comments that begin with "#". Plain data.
 #pragma once
 
+#include <functional>
+#include <istream>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -26,8 +28,14 @@ struct Settings {
 
 Settings ReadSettings();
 
-// Without the blanks at both ends; for files of "name = value".
+// For files of "name = value". Without the blanks at both ends:
 std::string Trimmed(std::string_view text);
+// Passes on each line, trimmed, but empty ones and comments. A UsageError of `take` gets the path
+// and the number of the line.
+void ReadLines(std::istream& file, const std::string& path,
+               const std::function<void(const std::string& line)>& take);
+// Throws UsageError: it is not "name = value".
+std::pair<std::string, std::string> NameAndValue(const std::string& line);
 
 // A line for each setting, "    store    WQ_STORE    the store's directory\n", for the manual page.
 std::string SettingsText();

@@ -8,6 +8,8 @@
 #include <chrono>
 #include <utility>
 
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_split.h"
 #include "server/net/secret_file.h"
 #include "tools/wqctl/text/log.h"
 #include "tools/wqctl/text/number.h"
@@ -25,6 +27,11 @@ wq::Status BadUrl(const std::string& url, const std::string& why) {
                                      "; it is etcd://HOST:PORT[,HOST:PORT...]/PREFIX");
 }
 
+// Of a host, or of a replica.
+bool IsNameByte(unsigned char c) {
+  return absl::ascii_isalnum(c) || c == '.' || c == '_' || c == '-';
+}
+
 // "host:port", "10.0.0.1:2379", "[::1]:2379".
 std::string ProblemOfEndpoint(const std::string& endpoint) {
   const std::string shown = "\"" + wq::EscapeKey(endpoint, 100) + "\"";
@@ -35,11 +42,8 @@ std::string ProblemOfEndpoint(const std::string& endpoint) {
   const std::string port = endpoint.substr(colon + 1);
   if (host.empty()) return shown + " has no host";
   const bool bracketed = host.size() > 2 && host.front() == '[' && host.back() == ']';
-  const bool plain = std::all_of(host.begin(), host.end(), [](unsigned char c) {
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-' ||
-           c == '.' || c == '_';
-  });
-  if (!bracketed && !plain) return "\"" + wq::EscapeKey(host, 100) + "\" is no host";
+  if (!bracketed && !std::all_of(host.begin(), host.end(), IsNameByte))
+    return "\"" + wq::EscapeKey(host, 100) + "\" is no host";
   if (!ParseNumber<uint16_t, 1>(port)) {
     return "\"" + wq::EscapeKey(port, 100) + "\" is no port, in " + shown;
   }
@@ -48,10 +52,7 @@ std::string ProblemOfEndpoint(const std::string& endpoint) {
 
 wq::Status CheckReplicaName(const std::string& name, const std::string& where) {
   const bool valid = !name.empty() && name.size() <= kMaxNameBytes &&
-                     std::all_of(name.begin(), name.end(), [](unsigned char c) {
-                       return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
-                              (c >= 'A' && c <= 'Z') || c == '.' || c == '_' || c == '-';
-                     });
+                     std::all_of(name.begin(), name.end(), IsNameByte);
   if (valid) return {};
   return wq::Status::InvalidArgument(where + " \"" + wq::EscapeKey(name, 100) +
                                      "\" is no name of a replica: 1 to 64 of A-Z a-z 0-9 . _ -");
@@ -68,10 +69,6 @@ wq::Status NameOfHost(std::string* name) {
 
 }  // namespace
 
-std::optional<uint32_t> ParseLease(std::string_view text) {
-  return ParseNumber<uint32_t, 2, 3600>(text);
-}
-
 void AddLogOptions(VerbParser* parser, LogArgs* args, bool with_replica) {
   parser->NonEmpty("--replicate", "URL",
                    "The log by which replicas follow: etcd://HOST:PORT[,...]/PREFIX", &args->url);
@@ -79,8 +76,8 @@ void AddLogOptions(VerbParser* parser, LogArgs* args, bool with_replica) {
     parser->NonEmpty("--replica", "NAME", "The name of this replica; default: that of the host",
                      &args->replica);
     AddParsed(parser, "--lease", "SECONDS",
-              "How long an owner keeps the store without etcd; default 5", kLeaseSeconds,
-              ParseLease, &args->lease);
+              "How long an owner keeps the store without etcd; default 5",
+              "a number of seconds from 2 to 3600", ParseNumber<uint32_t, 2, 3600>, &args->lease);
   }
   parser->NonEmpty("--etcd-ca", "FILE", "Use TLS for etcd, whose certificate is of the CA in FILE",
                    &args->etcd_ca);
@@ -98,13 +95,9 @@ wq::Status ParseLogUrl(const std::string& url, wq::EtcdOptions* options) {
   if (slash == std::string::npos) return BadUrl(url, "it has no prefix");
   const std::string addresses = url.substr(kScheme.size(), slash - kScheme.size());
   options->prefix = url.substr(slash);
-  options->endpoints.clear();
-  for (size_t begin = 0; begin <= addresses.size();) {
-    const size_t end = std::min(addresses.find(',', begin), addresses.size());
-    std::string endpoint = addresses.substr(begin, end - begin);
+  options->endpoints = absl::StrSplit(addresses, ',');
+  for (const std::string& endpoint : options->endpoints) {
     if (std::string why = ProblemOfEndpoint(endpoint); !why.empty()) return BadUrl(url, why);
-    options->endpoints.push_back(std::move(endpoint));
-    begin = end + 1;
   }
   const std::string& prefix = options->prefix;
   const std::string shown = "the prefix \"" + wq::EscapeKey(prefix, 100) + "\" ";

@@ -21,8 +21,6 @@
 
 namespace wqctl {
 
-inline constexpr const char* kLeaseSeconds = "a number of seconds from 2 to 3600";
-
 struct LogArgs {
   std::string url;                // Empty: the store is not replicated.
   std::string replica;            // Empty: the host's name.
@@ -35,8 +33,6 @@ struct LogArgs {
 
   bool operator==(const LogArgs&) const = default;
 };
-
-std::optional<uint32_t> ParseLease(std::string_view text);
 
 // The options about the log. `with_replica`: also --replica and --lease.
 void AddLogOptions(VerbParser* parser, LogArgs* args, bool with_replica);

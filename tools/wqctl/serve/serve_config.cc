@@ -1,14 +1,15 @@
 #include "tools/wqctl/serve/serve_config.h"
 
+#include <unistd.h>
+
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <fstream>
-#include <functional>
 #include <memory>
 #include <sstream>
 #include <utility>
 
-#include "tools/wqctl/cli/open_queue.h"
 #include "tools/wqctl/cli/queues.h"
 #include "tools/wqctl/cli/rate.h"
 #include "tools/wqctl/cli/settings.h"
@@ -21,11 +22,33 @@
 namespace wqctl {
 namespace {
 
-constexpr size_t kMaxLineBytes = 4096;
+constexpr const char* kServeExamples =
+    R"(Owns the store until SIGTERM or SIGINT, and serves it on DIR/control.sock to wqctl,
+to workers and to clients in any language; with --address over TCP as well. All queues
+are opened at the start, so that delayed keys become due.
+With --http HOST:PORT it shows a live page of the store at that address, in a browser:
+everybody on this machine may use it, or with --token-file whoever has the token.
+FILE of --config has lines "name = value" with the names of these options, and sections
+"[queue NAME]" with order, lanes, starvation-bound, shards, max-requeues, base-delay,
+max-delay, durability, merge-delays and those of flow control (docs/flow-control.md);
+"[queue *]" is for all other queues.
+SIGHUP reads FILE and the token files again. A queue that is open takes its limits from
+FILE and keeps its other options, and an address, a certificate's name or a socket is
+changed by a restart only.
+SIGTERM and SIGINT: no key is assigned any more, and workers have --grace to answer
+those that they hold; a second signal ends at once. The rest stays in the store.
+As a service of systemd it reports READY=1.
 
-// Each returns false if the text is no value of the target's type.
-using Setter = std::function<bool(const std::string& text)>;
-using Setters = std::map<std::string, Setter>;
+With --replicate the store is one of several replicas, on machines of their own: run
+serve on each of them. It serves while it owns the store; meanwhile the others follow it,
+and refuse connections. SIGTERM and SIGINT hand the store over to one of them.
+
+Examples:
+  wqctl --store /var/lib/wq/main serve --create
+  wqctl --store /var/lib/wq/main serve --replicate etcd://10.0.0.1:2379/wq/main
+  wqctl serve --address 0.0.0.0:7711 --token-file /etc/wq/token \
+    --tls-cert cert.pem --tls-key key.pem
+  systemctl enable --now wqctl@main)";
 
 std::optional<double> ParseJitter(std::string_view text) {
   double jitter = 0;
@@ -34,208 +57,203 @@ std::optional<double> ParseJitter(std::string_view text) {
   return whole && jitter >= 0 && jitter <= 0.5 ? std::optional(jitter) : std::nullopt;
 }
 
-// What the command line has set stays.
-Setter Text(std::string* target) {
-  return [target](const std::string& text) {
-    if (target->empty()) *target = text;
-    return !text.empty();
+std::optional<std::vector<wq::Lane>> ParseLanes(std::string_view text) {
+  std::vector<wq::Lane> lanes;
+  std::istringstream words{std::string(text)};
+  for (std::string word; words >> word;) {
+    const std::optional<wq::Lane> lane = wq::ParseLane(word);
+    if (!lane) return std::nullopt;
+    lanes.push_back(*lane);
+  }
+  return lanes.empty() ? std::nullopt : std::optional(std::move(lanes));
+}
+
+std::optional<std::chrono::milliseconds> ParseIoTimeout(std::string_view text) {
+  using std::chrono::milliseconds;
+  const std::optional<std::chrono::microseconds> timeout = ParseDuration(text);
+  const bool valid = timeout && *timeout >= milliseconds(100) && *timeout <= std::chrono::hours(1);
+  return valid ? std::optional(std::chrono::duration_cast<milliseconds>(*timeout)) : std::nullopt;
+}
+
+void AddAddressOptions(VerbParser* parser, wq::ServerOptions* server) {
+  parser->NonEmpty(
+      "--address", "HOST:PORT",
+      "Serve over TCP too: on loopback, or with a token or client certificates; port 0: any",
+      &server->address);
+  parser->NonEmpty("--tls-cert", "FILE", "The certificate of the address, in PEM",
+                   &server->tls_certificate_file);
+  parser->NonEmpty("--tls-key", "FILE", "The key of the certificate, in PEM",
+                   &server->tls_key_file);
+  parser->NonEmpty("--tls-client-ca", "FILE", "Clients must show a certificate of this CA",
+                   &server->tls_client_ca_file);
+  parser->NonEmpty("--token-file", "FILE", "Calls over TCP must have the token in FILE",
+                   &server->token_file);
+  parser->NonEmpty("--viewer-token-file", "FILE",
+                   "Calls over TCP with the token in FILE may read only",
+                   &server->viewer_token_file);
+  parser->NonEmpty("--http", "HOST:PORT",
+                   "Serve the live page, /metrics, /healthz and /readyz on loopback; port 0: any",
+                   &server->http_address);
+  parser->Flag("--tls-any-client",
+               "With TLS alone, let clients of other machines in without token or certificate",
+               &server->tls_any_client);
+  parser->Flag("--http-any-address",
+               "Let --http be reachable from other machines; the page then needs --token-file",
+               &server->http_any_address);
+}
+
+void AddLimitOptions(VerbParser* parser, wq::ServerOptions* server) {
+  const auto number = [parser](const std::string& name, const std::string& description,
+                               size_t* target) {
+    AddParsed(parser, name, "N", description, "a number of at least 1", ParseNumber<size_t, 1>,
+              target);
   };
+  number("--max-workers", "Workers of all queues; default 4096", &server->max_workers);
+  number("--max-grpc-connections", "Connections of gRPC; default 10000", &server->max_connections);
+  number("--max-http-connections", "Connections of HTTP, of each address; default 10000",
+         &server->max_http_connections);
+  number("--max-newcomers", "HTTP connections of one peer that have made no call; default 4000",
+         &server->max_newcomers);
+  AddParsed(parser, "--io-timeout", "DURATION",
+            "How long a client may take for a request, and again for its answer; default 10s",
+            "a duration from 100ms to 1h", ParseIoTimeout, &server->io_timeout);
+  AddParsed(parser, "--newcomer-timeout", "DURATION",
+            "When a gRPC connection without an accepted call ends; default 30s",
+            "a duration from 100ms to 1h", ParseIoTimeout, &server->newcomer_timeout);
 }
 
-template <typename T>
-void Set(std::optional<T>* target, const T& value) {
-  if (!*target) *target = value;
-}
-
-// Of a section, which the command line has not.
-template <typename T>
-void Set(T* target, const T& value) {
-  *target = value;
-}
-
-template <typename T, typename Target>
-Setter Parsed(std::optional<T> (*parse)(std::string_view), Target* target) {
-  return [parse, target](const std::string& text) {
-    const std::optional<T> value = parse(text);
-    if (value) Set(target, *value);
-    return value.has_value();
+// The options of a queue, of which a section of the file has some.
+void ParseQueueOptions(const Input& input, QueueConfig* queue) {
+  VerbParser parser(input, {}, nullptr);
+  wq::QueueOptions& options = queue->options;
+  const auto number = [&parser]<typename T>(const char* name, T* target) {
+    AddParsed(&parser, name, "N", "", "a number", ParseNumber<T>, target);
   };
-}
-
-template <typename T, typename Target>
-Setter Choice(std::vector<std::pair<const char*, T>> choices, Target* target) {
-  return [choices = std::move(choices), target](const std::string& text) {
-    for (const auto& [word, value] : choices) {
-      if (word != text) continue;
-      Set(target, value);
-      return true;
-    }
-    return false;
+  const auto positive = [&parser]<typename T>(const char* name, T* target) {
+    AddParsed(&parser, name, "N", "", "a number of at least 1", ParseNumber<T, 1>, target);
   };
-}
-
-template <typename Target>
-Setter YesNo(Target* target) {
-  return Choice<bool>({{"yes", true}, {"no", false}}, target);
-}
-
-Setter Lanes(std::vector<wq::Lane>* target) {
-  return [target](const std::string& text) {
-    std::istringstream words(text);
-    for (std::string word; words >> word;) {
-      const std::optional<wq::Lane> lane = wq::ParseLane(word);
-      if (!lane) return false;
-      target->push_back(*lane);
-    }
-    return !target->empty();
+  const auto rate = [&parser](const char* name, double* target) {
+    AddParsed(&parser, name, "RATE", "", kHandOutRateTexts, ParseHandOutRate, target);
   };
+  const auto duration = [&parser](const char* name, auto* target) {
+    AddDuration(&parser, name, "", target);
+  };
+  AddChoice<wq::Order>(&parser, "--order", "", "",
+                       {{"fifo", wq::Order::kFifo},
+                        {"two-lanes", wq::Order::kTwoLanes},
+                        {"lanes", wq::Order::kLanes},
+                        {"priorities", wq::Order::kPriorities},
+                        {"fair", wq::Order::kFair}},
+                       &options.order);
+  AddParsed(&parser, "--lanes", "N...", "", "a list of lanes with blanks between them", ParseLanes,
+            &options.lanes);
+  number("--starvation-bound", &options.starvation_bound);
+  number("--shards", &options.shards);
+  number("--max-requeues", &options.max_requeues);
+  duration("--base-delay", &queue->base_delay);
+  duration("--max-delay", &queue->max_delay);
+  AddChoice<wq::Durability>(&parser, "--durability", "", "", DurabilityWords(), &queue->durability);
+  parser.Flag("--merge-delays", "", &options.merge_delays);
+  AddChoice<wq::ReAdd>(
+      &parser, "--re-add", "", "",
+      {{"sets-lane", wq::ReAdd::kSetsLane}, {"raises-lane", wq::ReAdd::kRaisesLane}},
+      &options.re_add);
+  AddChoice<wq::QuarantinedAdd>(
+      &parser, "--quarantined-add", "", "",
+      {{"hold", wq::QuarantinedAdd::kHold}, {"release", wq::QuarantinedAdd::kRelease}},
+      &options.quarantined_add);
+  positive("--max-key-bytes", &options.max_key_bytes);
+  duration("--debounce", &options.debounce.quiet);
+  duration("--debounce-max-wait", &options.debounce.max_wait);
+  number("--max-pending", &options.max_pending);
+  AddChoice<wq::WhenFull>(&parser, "--when-full", "", "",
+                          {{"wait", wq::WhenFull::kWait}, {"refuse", wq::WhenFull::kRefuse}},
+                          &options.when_full);
+  duration("--stuck-after", &options.stuck_after);
+  duration("--resync", &options.resync.period);
+  AddParsed(&parser, "--resync-jitter", "PART", "", "a part of the period, from 0 to 0.5",
+            ParseJitter, &options.resync.jitter);
+  number("--max-processing", &options.limits.max_processing);
+  rate("--rate", &options.limits.rate.per_second);
+  positive("--burst", &options.limits.rate.burst);
+  number("--group-max-processing", &options.group_limits.max_processing);
+  rate("--group-rate", &options.group_limits.rate.per_second);
+  positive("--group-burst", &options.group_limits.rate.burst);
+  parser.ParseWithoutArguments();
 }
 
-Setters SettersOf(ServeConfig* config) {
-  return {{"address", Text(&config->address)},
-          {"tls-cert", Text(&config->tls_cert)},
-          {"tls-key", Text(&config->tls_key)},
-          {"tls-client-ca", Text(&config->tls_client_ca)},
-          {"tls-any-client", YesNo(&config->tls_any_client)},
-          {"token-file", Text(&config->token_file)},
-          {"viewer-token-file", Text(&config->viewer_token_file)},
-          {"log-changes", YesNo(&config->log_changes)},
-          {"read-only", YesNo(&config->read_only)},
-          {"http", Text(&config->http)},
-          {"http-any-address", YesNo(&config->http_any_address)},
-          {"page", YesNo(&config->page)},
-          {"create", YesNo(&config->create)},
-          {"create-queues", YesNo(&config->create_queues)},
-          {"grace", Parsed(ParseDuration, &config->grace)},
-          {"max-workers", Parsed(ParseNumber<uint32_t, 1>, &config->max_workers)},
-          {"max-grpc-connections", Parsed(ParseNumber<uint32_t, 1>, &config->max_grpc_connections)},
-          {"max-http-connections", Parsed(ParseNumber<uint32_t, 1>, &config->max_http_connections)},
-          {"max-newcomers", Parsed(ParseNumber<uint32_t, 1>, &config->max_newcomers)},
-          {"io-timeout", Parsed(ParseIoTimeout, &config->io_timeout)},
-          {"newcomer-timeout", Parsed(ParseIoTimeout, &config->newcomer_timeout)},
-          {"history-bytes", Parsed(ParseHistoryBytes, &config->history.bytes)},
-          {"history-age", Parsed(ParseHistoryAge, &config->history.age)},
-          {"durability", Choice(DurabilityWords(), &config->durability)},
-          {"replicate", Text(&config->log.url)},
-          {"replica", Text(&config->log.replica)},
-          {"lease", Parsed(ParseLease, &config->log.lease)},
-          {"etcd-ca", Text(&config->log.etcd_ca)},
-          {"etcd-cert", Text(&config->log.etcd_cert)},
-          {"etcd-key", Text(&config->log.etcd_key)},
-          {"etcd-user", Text(&config->log.etcd_user)},
-          {"etcd-password-file", Text(&config->log.etcd_password_file)}};
-}
-
-Setters SettersOf(QueueConfig* queue) {
-  return {
-      {"order", Choice<wq::Order>({{"fifo", wq::Order::kFifo},
-                                   {"two-lanes", wq::Order::kTwoLanes},
-                                   {"lanes", wq::Order::kLanes},
-                                   {"priorities", wq::Order::kPriorities},
-                                   {"fair", wq::Order::kFair}},
-                                  &queue->options.order)},
-      {"lanes", Lanes(&queue->options.lanes)},
-      {"starvation-bound", Parsed(ParseNumber<uint32_t>, &queue->options.starvation_bound)},
-      {"shards", Parsed(ParseNumber<uint32_t>, &queue->options.shards)},
-      {"max-requeues", Parsed(ParseNumber<uint64_t>, &queue->options.max_requeues)},
-      {"base-delay", Parsed(ParseDuration, &queue->base_delay)},
-      {"max-delay", Parsed(ParseDuration, &queue->max_delay)},
-      {"durability", Choice(DurabilityWords(), &queue->durability)},
-      {"merge-delays", YesNo(&queue->options.merge_delays)},
-      {"re-add", Choice<wq::ReAdd>(
-                     {{"sets-lane", wq::ReAdd::kSetsLane}, {"raises-lane", wq::ReAdd::kRaisesLane}},
-                     &queue->options.re_add)},
-      {"quarantined-add", Choice<wq::QuarantinedAdd>({{"hold", wq::QuarantinedAdd::kHold},
-                                                      {"release", wq::QuarantinedAdd::kRelease}},
-                                                     &queue->options.quarantined_add)},
-      {"max-key-bytes", Parsed(ParseNumber<uint64_t, 1>, &queue->options.max_key_bytes)},
-      {"debounce", Parsed(ParseDuration, &queue->options.debounce.quiet)},
-      {"debounce-max-wait", Parsed(ParseDuration, &queue->options.debounce.max_wait)},
-      {"max-pending", Parsed(ParseNumber<uint64_t>, &queue->options.max_pending)},
-      {"when-full",
-       Choice<wq::WhenFull>({{"wait", wq::WhenFull::kWait}, {"refuse", wq::WhenFull::kRefuse}},
-                            &queue->options.when_full)},
-      {"stuck-after", Parsed(ParseDuration, &queue->options.stuck_after)},
-      {"resync", Parsed(ParseDuration, &queue->options.resync.period)},
-      {"resync-jitter", Parsed(ParseJitter, &queue->options.resync.jitter)},
-      {"max-processing", Parsed(ParseNumber<uint32_t>, &queue->options.limits.max_processing)},
-      {"rate", Parsed(ParseHandOutRate, &queue->options.limits.rate.per_second)},
-      {"burst", Parsed(ParseNumber<uint32_t, 1>, &queue->options.limits.rate.burst)},
-      {"group-max-processing",
-       Parsed(ParseNumber<uint32_t>, &queue->options.group_limits.max_processing)},
-      {"group-rate", Parsed(ParseHandOutRate, &queue->options.group_limits.rate.per_second)},
-      {"group-burst", Parsed(ParseNumber<uint32_t, 1>, &queue->options.group_limits.rate.burst)}};
-}
-
+// Takes each line of the file as a command line of one option.
 class ConfigReader {
  public:
-  ConfigReader(std::string path, ServeConfig* config)
-      : path_(std::move(path)), config_(config), setters_(SettersOf(config)), lines_(&top_) {}
+  explicit ConfigReader(ServeConfig* config) : config_(*config) {}
 
-  wq::Status ReadLine(const std::string& line) {
-    ++line_;
-    const std::string text = Trimmed(line);
-    if (text.empty() || text.front() == '#') return {};
-    if (line.size() > kMaxLineBytes) return Invalid("the line is too long");
-    return text.front() == '[' ? BeginSection(text) : Set(text);
+  void Take(const std::string& line) {
+    if (line.front() == '[') return BeginSection(line);
+    const auto [name, value] = NameAndValue(line);
+    CheckName(name);
+    if (!lines_->emplace(name, value).second) Usage("a second \"" + name + "\"");
+    Parse({WordOf(name, value)});
   }
 
  private:
-  wq::Status BeginSection(const std::string& text) {
+  void BeginSection(const std::string& line) {
     constexpr std::string_view kBegin = "[queue ";
-    if (!text.starts_with(kBegin) || text.back() != ']')
-      return Invalid("it is not \"[queue NAME]\"");
+    if (!line.starts_with(kBegin) || line.back() != ']') Usage("it is not \"[queue NAME]\"");
     const std::string name =
-        Trimmed(std::string_view(text).substr(kBegin.size(), text.size() - kBegin.size() - 1));
-    const auto [section, is_new] = config_->queues.try_emplace(name);
-    if (!is_new) return Invalid("a second section of queue \"" + wq::EscapeKey(name, 100) + "\"");
-    setters_ = SettersOf(&section->second);
-    lines_ = &section->second.lines;
-    return {};
+        Trimmed(std::string_view(line).substr(kBegin.size(), line.size() - kBegin.size() - 1));
+    const auto [section, is_new] = config_.queues.try_emplace(name);
+    if (!is_new) Usage("a second section of queue \"" + name + "\"");
+    queue_ = &section->second;
+    lines_ = &queue_->lines;
   }
 
-  wq::Status Set(const std::string& text) {
-    const size_t equals = text.find('=');
-    if (equals == std::string::npos) return Invalid("it is not \"name = value\"");
-    const std::string name = Trimmed(std::string_view(text).substr(0, equals));
-    const auto setter = setters_.find(name);
-    if (setter == setters_.end()) return Unknown(name);
-    const std::string value = Trimmed(std::string_view(text).substr(equals + 1));
-    if (!lines_->emplace(name, value).second) return Invalid("a second \"" + name + "\"");
-    if (!setter->second(value)) {
-      return Invalid("\"" + wq::EscapeKey(value, 100) + "\" is no value of \"" + name + "\"");
-    }
-    return {};
+  void Parse(Words words) {
+    const Input input{.verb = "serve", .store_dir = "-", .words = std::move(words), .behind = {}};
+    if (queue_ != nullptr) return ParseQueueOptions(input, queue_);
+    std::string store_dir;
+    ParseServeOptions(input, &store_dir, &config_);
   }
 
-  wq::Status Unknown(const std::string& name) const {
+  void CheckName(const std::string& name) {
     std::vector<std::string> names;
-    for (const auto& [known, _] : setters_) names.push_back(known);
-    const std::optional<std::string> meant = Nearest(name, names);
-    return Invalid("there is no \"" + wq::EscapeKey(name, 100) + "\" here" +
-                   (meant ? "; did you mean \"" + *meant + "\"?" : ""));
+    try {
+      Parse(AskAbout());
+    } catch (const VerbAbout& about) {
+      for (const OptionAbout& option : about.options) {
+        names.push_back(option.names.back().substr(2));
+      }
+    }
+    std::erase_if(names, [](const std::string& option) {
+      return option == "store" || option == "config" || option == "help";
+    });
+    if (queue_ == nullptr) names.insert(names.end(), {"page", "create-queues"});
+    if (std::find(names.begin(), names.end(), name) == names.end()) {
+      Usage("there is no \"" + name + "\" here" + DidYouMean(name, names));
+    }
   }
 
-  wq::Status Invalid(const std::string& why) const {
-    return wq::Status::InvalidArgument(path_ + ":" + std::to_string(line_) + ": " + why);
+  // "page = no" is --no-page.
+  static std::string WordOf(const std::string& name, const std::string& value) {
+    if (name != "page" && name != "create-queues") return "--" + name + "=" + value;
+    return "--no-" + name + "=" + (value == "no" ? "yes" : value == "yes" ? "no" : value);
   }
 
-  const std::string path_;
-  ServeConfig* const config_;
-  Setters setters_;                            // Of the section.
-  std::map<std::string, std::string> top_;     // The lines above all sections.
-  std::map<std::string, std::string>* lines_;  // Those of the section.
-  uint64_t line_ = 0;
+  ServeConfig& config_;
+  QueueConfig* queue_ = nullptr;                       // Of the section; null above all sections.
+  std::map<std::string, std::string> top_;             // The lines above all sections.
+  std::map<std::string, std::string>* lines_ = &top_;  // Those of the section.
 };
 
-}  // namespace
-
-std::optional<std::chrono::microseconds> ParseIoTimeout(std::string_view text) {
-  const std::optional<std::chrono::microseconds> timeout = ParseDuration(text);
-  const bool valid =
-      timeout && *timeout >= std::chrono::milliseconds(100) && *timeout <= std::chrono::hours(1);
-  return valid ? timeout : std::nullopt;
+wq::Status ReadConfigFile(const std::string& path, ServeConfig* config) {
+  std::ifstream file(path);
+  ConfigReader reader(config);
+  if (file) ReadLines(file, path, [&reader](const std::string& line) { reader.Take(line); });
+  if (file.eof()) return wq::Status::Ok();
+  return wq::Status::IOError("cannot read " + wq::EscapeKey(path, 4096) + ": " +
+                             ErrnoText(errno));  // Also of a directory, which can be opened.
 }
+
+}  // namespace
 
 wq::QueueOptions QueueConfig::Options() const {
   wq::QueueOptions made = options;
@@ -270,18 +288,48 @@ QueueConfig ServeConfig::Of(std::string_view queue) const {
   return found;
 }
 
-wq::Status ReadServeConfig(const std::string& path, ServeConfig* config) {
-  const auto unreadable = [&path](int error) {
-    return wq::Status::IOError("cannot read " + wq::EscapeKey(path, 4096) + ": " +
-                               ErrnoText(error));
-  };
-  std::ifstream file(path);
-  if (!file) return unreadable(errno);
-  ConfigReader reader(wq::EscapeKey(path, 4096), config);
-  for (std::string line; std::getline(file, line);) {
-    if (wq::Status s = reader.ReadLine(line); !s.ok()) return s;
+void ParseServeOptions(const Input& input, std::string* store_dir, ServeConfig* config) {
+  VerbParser parser(input, {"Serves a store to other processes.", "", kServeExamples}, store_dir);
+  AddAddressOptions(&parser, &config->server);
+  parser.Flag("--no-page", "Serve no page at --http", &config->no_page);
+  parser.Flag("--read-only", "Refuse every call that changes something", &config->server.read_only);
+  parser.Flag("--log-changes", "Log a line for each call that changes something",
+              &config->log_changes);
+  parser.Text("--config", "FILE",
+              "Read options, and those of queues, from FILE; -FILE: if it exists", &config->file);
+  parser.Flag("--create", "Make the store if there is none", &config->create);
+  parser.Flag("--no-create-queues", "Let clients create no queues", &config->no_create_queues);
+  AddDuration(&parser, "--grace",
+              "How long workers may hold their keys after SIGTERM or SIGINT; default 30s",
+              &config->grace);
+  AddLimitOptions(&parser, &config->server);
+  AddHistoryOptions(&parser, &config->history);
+  AddDurability(&parser, &config->durability);
+  AddLogOptions(&parser, &config->log, true);
+  parser.ParseWithoutArguments();
+}
+
+wq::Status ReadServeConfig(const Input& input, ServeConfig* config) {
+  ServeConfig read;
+  std::string store_dir;
+  try {
+    ParseServeOptions(input, &store_dir, &read);
+    std::string file = std::exchange(read, {}).file;
+    const bool may_be_missing = file.starts_with('-');
+    if (may_be_missing) file.erase(0, 1);
+    if (!file.empty() && !(may_be_missing && access(file.c_str(), F_OK) != 0)) {
+      if (wq::Status s = ReadConfigFile(file, &read); !s.ok()) return s;
+    }
+    ParseServeOptions(input, &store_dir, &read);  // Over what the file says.
+  } catch (const UsageError& error) {
+    return wq::Status::InvalidArgument(error.message);
   }
-  return file.bad() ? unreadable(errno) : wq::Status::Ok();  // A directory can be opened.
+  if (read.server.http_any_address && read.server.http_address.empty()) {
+    return wq::Status::InvalidArgument("http-any-address goes with http");
+  }
+  if (wq::Status s = CheckLogArgs(read.log); !s.ok()) return s;
+  *config = std::move(read);
+  return {};
 }
 
 }  // namespace wqctl

@@ -20,10 +20,12 @@
 #include <string_view>
 #include <vector>
 
+#include "tools/wqctl/cli/cli.h"
 #include "tools/wqctl/cli/history_args.h"
 #include "tools/wqctl/cli/open_queue.h"
 #include "tools/wqctl/replication/log_args.h"
 #include "wq/options.h"
+#include "wq/server.h"
 #include "wq/status.h"
 
 namespace wqctl {
@@ -46,27 +48,13 @@ struct QueueConfig {
 };
 
 struct ServeConfig {
-  std::string address;
-  std::string tls_cert;
-  std::string tls_key;
-  std::string tls_client_ca;
-  std::optional<bool> tls_any_client;
-  std::string token_file;
-  std::string viewer_token_file;
-  std::optional<bool> log_changes;
-  std::optional<bool> read_only;
-  std::string http;
-  std::optional<bool> http_any_address;
-  std::optional<bool> page;
-  std::optional<bool> create;
-  std::optional<bool> create_queues;
-  std::optional<std::chrono::microseconds> grace;
-  std::optional<uint32_t> max_workers;
-  std::optional<uint32_t> max_grpc_connections;
-  std::optional<uint32_t> max_http_connections;
-  std::optional<uint32_t> max_newcomers;
-  std::optional<std::chrono::microseconds> io_timeout;
-  std::optional<std::chrono::microseconds> newcomer_timeout;
+  wq::ServerOptions server;
+  std::string file;  // Of --config; empty: none.
+  bool log_changes = false;
+  bool no_page = false;
+  bool create = false;
+  bool no_create_queues = false;
+  std::chrono::microseconds grace = std::chrono::seconds{30};
   HistoryArgs history;
   LogArgs log;
   std::optional<wq::Durability> durability;   // Of queues whose section does not say it.
@@ -76,11 +64,12 @@ struct ServeConfig {
   QueueConfig Of(std::string_view queue) const;
 };
 
-// From 100 ms to an hour.
-std::optional<std::chrono::microseconds> ParseIoTimeout(std::string_view text);
+// Sets what the command line sets. Throws as VerbParser.
+void ParseServeOptions(const Input& input, std::string* store_dir, ServeConfig* config);
 
-// Reads the file. What *config has set already, from the command line, stays. NotFound, IOError:
-// the file cannot be read. InvalidArgument: the message names the file and the line.
-wq::Status ReadServeConfig(const std::string& path, ServeConfig* config);
+// The options of the command line, and of the file that it names those that it does not set.
+// NotFound, IOError: the file cannot be read. InvalidArgument: the message names the file and the
+// line.
+wq::Status ReadServeConfig(const Input& input, ServeConfig* config);
 
 }  // namespace wqctl
