@@ -24,13 +24,6 @@ class Formatter : public CLI::Formatter {
   std::string make_usage(const CLI::App*, std::string) const override {
     return "Usage: " + usage_ + "\n";
   }
-  // CLI11 ends with an empty line the options that are left out, too.
-  std::string make_help(const CLI::App* app, std::string name,
-                        CLI::AppFormatMode mode) const override {
-    std::string text = CLI::Formatter::make_help(app, std::move(name), mode);
-    if (const size_t at = text.find("\n\n\n"); at != text.npos) text.erase(at, 1);
-    return text;
-  }
 
  private:
   const std::string usage_;
@@ -154,10 +147,6 @@ void VerbParser::Flag(const std::string& name, const std::string& description, b
 
 void VerbParser::Exclude(const std::string& option, const std::string& other) {
   cli_->app.get_option(option)->excludes(cli_->app.get_option(other));
-}
-
-void VerbParser::OmitFromHelp(const std::string& option) {
-  cli_->app.get_option(option)->group("");
 }
 
 void VerbParser::AtEnd(std::function<void()> finish) { at_end_.push_back(std::move(finish)); }

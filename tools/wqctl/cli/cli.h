@@ -102,8 +102,6 @@ class VerbParser {
                      const std::string& description, std::vector<std::string>* target);
   void Flag(const std::string& name, const std::string& description, bool* target);
   void Exclude(const std::string& option, const std::string& other);
-  // --help does not list the option; the manual page and the completion do.
-  void OmitFromHelp(const std::string& option);
   // Parse calls `finish` at the end, when all options have been read.
   void AtEnd(std::function<void()> finish);
 

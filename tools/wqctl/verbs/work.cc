@@ -59,8 +59,6 @@ Any number of wqctl work can share a store: the first one owns it and serves it 
 others, and when it ends, one of the others takes over. See wqctl workers.
 With --replicate the store is one of several replicas, on machines of their own: run the
 same command on each of them. It works while it owns the store, and waits otherwise.
-Options for etcd: --etcd-ca, --etcd-cert and --etcd-key FILE for TLS; --etcd-user USER
-and --etcd-password-file FILE to log in.
 
 Examples:
   wqctl work -q files -j 4 --tag -- sha256sum {}
@@ -406,10 +404,6 @@ Command ParseWork(const Input& input) {
   AddHistoryOptions(&parser, &args.store.history);
   AddDurability(&parser, &args.durability);
   AddLogOptions(&parser, &args.log, true);
-  for (const char* option :
-       {"--etcd-ca", "--etcd-cert", "--etcd-key", "--etcd-user", "--etcd-password-file"}) {
-    parser.OmitFromHelp(option);  // The text below the options names them on a line.
-  }
   parser.Flag("--follow",
               "Keep waiting when no key is left, or the queue is paused or does not exist yet",
               &args.store.follow);
