@@ -1,7 +1,5 @@
 // wqctl ui: the live page of a store that nobody serves. Changes nothing.
-#include <poll.h>
-
-#include <array>
+#include <chrono>
 #include <memory>
 #include <string>
 
@@ -35,13 +33,6 @@ std::string Url(const UiArgs& args, const wq::ViewServer& server) {
          std::to_string(server.http_port()) + "/ui/";
 }
 
-void AwaitStop(const StopSignals& signals) {
-  std::array<pollfd, 1> waited = {{{signals.fd(), POLLIN, 0}}};
-  do {
-    poll(waited.data(), waited.size(), -1);
-  } while (signals.Take() == 0);
-}
-
 int Run(const UiArgs& args) {
   const StopSignals signals;
   std::unique_ptr<wq::ViewServer> server;
@@ -53,7 +44,8 @@ int Run(const UiArgs& args) {
     out.Write("open " + Url(args, *server) + "\n");
     out.Flush();  // A reader that has gone does not end the server.
   }
-  AwaitStop(signals);
+  while (signals.WaitFor(std::chrono::hours(1))) {
+  }
   const StopGuard guard(signals, StopGuard::During::kStopped);
   server.reset();
   return kExitOk;

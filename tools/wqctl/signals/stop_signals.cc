@@ -96,6 +96,13 @@ int StopSignals::Take() const {
   return read(fd_, &info, sizeof info) == sizeof info ? static_cast<int>(info.ssi_signo) : 0;
 }
 
+bool StopSignals::WaitFor(std::chrono::microseconds time) const {
+  pollfd fd = {fd_, POLLIN, 0};
+  const int64_t ms = std::chrono::ceil<std::chrono::milliseconds>(time).count();
+  poll(&fd, 1, static_cast<int>(std::min<int64_t>(ms, INT32_MAX)));
+  return Take() == 0;
+}
+
 StopGuard::StopGuard(const StopSignals& signals, During during)
     : signals_(signals), done_(eventfd(0, EFD_CLOEXEC)) {
   if (done_ < 0) return;  // Nothing could end the thread.

@@ -49,6 +49,8 @@ class StopSignals {
 
   // Returns the next pending signal, or 0.
   int Take() const;
+  // Waits for a signal for so long. False: one has arrived, and was taken.
+  bool WaitFor(std::chrono::microseconds time) const;
 
  private:
   int fd_ = -1;

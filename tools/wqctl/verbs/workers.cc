@@ -1,12 +1,13 @@
 // wqctl workers: which workers hold which keys of a store that a running process serves.
-#include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tools/wqctl/cli/open_queue.h"
@@ -39,7 +40,7 @@ Examples:
   wqctl workers --watch
   wqctl workers -o json | jq '.[] | select(.held_count > 0)')";
 
-constexpr int kWatchIntervalMs = 1000;
+constexpr std::chrono::seconds kWatchInterval{1};
 
 struct WorkersArgs {
   std::string store_dir;
@@ -93,68 +94,44 @@ wq::Status ReadWorkers(const WorkersArgs& args, const wq::LiveStore& live,
   return {};
 }
 
-std::string Since(const WorkersArgs& args, const wq::LiveWorkerInfo& worker) {
-  return worker.held.empty() ? "-" : args.show.Ago(worker.held.front().since_us);
-}
-
-std::vector<std::string> CellsOf(const WorkersArgs& args, const wq::LiveWorkerInfo& worker) {
+// The row of the worker, in a wide table of the i-th key that it holds.
+std::vector<std::string> CellsOf(const WorkersArgs& args, const wq::LiveWorkerInfo& worker,
+                                 size_t i) {
   const bool owner = worker.peer.empty();
-  return {wq::EscapeKey(worker.queue),
-          worker.name.empty() ? "-" : wq::EscapeKey(worker.name),
-          owner ? "-" : wq::EscapeKey(worker.peer),
-          std::to_string(worker.held_count) + (owner ? "" : "/" + std::to_string(worker.capacity)),
-          Since(args, worker),
-          owner ? "-" : std::to_string(worker.done),
-          owner ? "-" : std::to_string(worker.failed)};
-}
-
-// -o wide: a line for each key that a worker holds, or one line if it holds none.
-bool AddWide(const WorkersArgs& args, const wq::LiveWorkerInfo& worker, Table* table) {
-  const auto row = [&](const std::string& key, const std::string& token, const std::string& attempt,
-                       const std::string& since) {
-    std::vector<std::string> cells = CellsOf(args, worker);
-    cells[4] = since;
-    cells.insert(cells.end(), {key, token, attempt});
-    return table->Add(std::move(cells));
-  };
-  if (worker.held.empty()) return row("-", "-", "-", "-");
-  return std::all_of(worker.held.begin(), worker.held.end(), [&](const auto& held) {
-    return row(args.show.Key(held.key), std::to_string(held.token), std::to_string(held.attempt),
-               args.show.Ago(held.since_us));
-  });
+  const auto* const held = i < worker.held.size() ? &worker.held[i] : nullptr;
+  std::vector<std::string> cells = {
+      wq::EscapeKey(worker.queue),
+      worker.name.empty() ? "-" : wq::EscapeKey(worker.name),
+      owner ? "-" : wq::EscapeKey(worker.peer),
+      std::to_string(worker.held_count) + (owner ? "" : "/" + std::to_string(worker.capacity)),
+      held == nullptr ? "-" : args.show.Ago(held->since_us),
+      owner ? "-" : std::to_string(worker.done),
+      owner ? "-" : std::to_string(worker.failed)};
+  if (args.format == Format::kWide) {
+    cells.push_back(held == nullptr ? "-" : args.show.Key(held->key));
+    cells.push_back(held == nullptr ? "-" : std::to_string(held->token));
+    cells.push_back(held == nullptr ? "-" : std::to_string(held->attempt));
+  }
+  return cells;
 }
 
 bool Print(const WorkersArgs& args, const std::vector<wq::LiveWorkerInfo>& workers, Output* out) {
-  const std::vector<std::string> header = {"QUEUE",  "WORKER", "PEER",  "HELD",
-                                           "OLDEST", "DONE",   "FAILED"};
-  if (args.format == Format::kWide) {
-    std::vector<std::string> wide = header;
-    wide[4] = "SINCE";
-    wide.insert(wide.end(), {"KEY", "TOKEN", "ATTEMPT"});
-    Table table(wide, out);
-    for (const wq::LiveWorkerInfo& worker : workers) {
-      if (!AddWide(args, worker, &table)) break;
-    }
-    table.Finish();
-    return out->Flush();
-  }
-  Listing listing(args.format, header, out);
+  const bool wide = args.format == Format::kWide;
+  std::vector<std::string> header = {"QUEUE", "WORKER", "PEER", "HELD", wide ? "SINCE" : "OLDEST",
+                                     "DONE",  "FAILED"};
+  if (wide) header.insert(header.end(), {"KEY", "TOKEN", "ATTEMPT"});
+  Listing listing(args.format, std::move(header), out);
   for (const wq::LiveWorkerInfo& worker : workers) {
-    if (!listing.Row([&](std::string* json) { AppendWorkerJson(worker, json); },
-                     [&] { return CellsOf(args, worker); },
-                     [&] { return wq::EscapeKey(worker.name) + "\n"; })) {
-      break;
+    const size_t rows = wide ? std::max<size_t>(1, worker.held.size()) : 1;
+    for (size_t i = 0; i < rows; ++i) {
+      const bool open = listing.Row([&](std::string* json) { AppendWorkerJson(worker, json); },
+                                    [&] { return CellsOf(args, worker, i); },
+                                    [&] { return wq::EscapeKey(worker.name) + "\n"; });
+      if (!open) return false;
     }
   }
   listing.End(true);
   return out->Flush();
-}
-
-// False: a signal arrived.
-bool WaitForNext(const StopSignals& signals) {
-  pollfd fd = {signals.fd(), POLLIN, 0};
-  poll(&fd, 1, kWatchIntervalMs);
-  return signals.Take() == 0;
 }
 
 int Watch(WorkersArgs args, const wq::LiveStore& live, const StopSignals& signals, Output* out) {
@@ -166,7 +143,7 @@ int Watch(WorkersArgs args, const wq::LiveStore& live, const StopSignals& signal
     args.show.now_us = wq::Clock::System()->WallUs();
     if (clears) out->Write("\x1b[H\x1b[2J");
     if (!Print(args, workers, out)) break;
-  } while (WaitForNext(signals));
+  } while (signals.WaitFor(kWatchInterval));
   return kExitOk;
 }
 

@@ -1,5 +1,4 @@
 // wqctl watch, top: the queues as they change, in place on a terminal, or as JSON lines.
-#include <poll.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -306,14 +305,6 @@ bool ShowListing(Format format, const Sample& sample, Output* out) {
   return out->Flush();
 }
 
-// False: a signal arrived.
-bool Wait(const StopSignals& signals, std::chrono::microseconds interval) {
-  pollfd fd = {signals.fd(), POLLIN, 0};
-  const auto ms = std::chrono::ceil<std::chrono::milliseconds>(interval);
-  poll(&fd, 1, static_cast<int>(std::min<int64_t>(ms.count(), INT32_MAX)));
-  return signals.Take() == 0;
-}
-
 int Run(const WatchArgs& args) {
   const StopSignals signals;
   const bool terminal = isatty(STDOUT_FILENO) == 1;
@@ -322,7 +313,7 @@ int Run(const WatchArgs& args) {
   Output out;
   Screen screen(terminal, &out);
   for (uint64_t taken = 0; !args.count || taken < *args.count; ++taken) {
-    if (taken > 0 && !Wait(signals, args.interval)) break;
+    if (taken > 0 && !signals.WaitFor(args.interval)) break;
     const StopGuard guard(signals, StopGuard::During::kShowing);
     Sample sample;
     if (wq::Status s = sampler.Take(&sample); !s.ok()) return out.Finish(Fail(s));

@@ -12,7 +12,14 @@ namespace {
 // The pause after a read of the disk, as a multiple of the duration of the read.
 constexpr int kPausesPerRead = 9;
 
-uint64_t PendingOf(const wq::QueueCounts& counts) { return counts.queued + counts.processing; }
+void SetCounts(const wq::QueueCounts& counts, QueueSample* sample) {
+  sample->pending = counts.queued + counts.processing;
+  sample->processing = counts.processing;
+  sample->delayed = counts.delayed;
+  sample->failing = counts.failing;
+  sample->quarantined = counts.quarantined;
+  sample->paused = counts.paused;
+}
 
 }  // namespace
 
@@ -20,12 +27,13 @@ Sampler::Sampler(std::string store_dir, std::optional<std::string> queue, size_t
     : store_dir_(std::move(store_dir)), queue_(std::move(queue)), top_keys_(top_keys) {}
 
 wq::Status Sampler::Take(Sample* sample) {
-  *sample = {};
-  std::unique_ptr<wq::LiveStore> live;
-  wq::Status s = wq::LiveStore::Connect(store_dir_, &live);
-  if (s.ok()) s = TakeLive(*live, sample);
+  std::unique_ptr<wq::LiveStore> store;
+  wq::LiveInfo live;
+  wq::Status s = wq::LiveStore::Connect(store_dir_, &store);
+  if (s.ok()) s = store->Read(&live);
+  if (s.ok()) s = Take(&live, sample);
   // No owner serves the store now: the disk has the numbers, or the reason.
-  if (!s.ok()) s = TakeFromDisk(sample);
+  if (!s.ok()) s = Take(nullptr, sample);
   sample->wall_us = wq::Clock::System()->WallUs();
   if (s.ok() && queue_ && sample->queues.empty()) {
     return ExplainMissing(store_dir_, *queue_, NoSuchQueue(*queue_, {}));
@@ -33,71 +41,46 @@ wq::Status Sampler::Take(Sample* sample) {
   return s;
 }
 
-wq::Status Sampler::TakeLive(const wq::LiveStore& store, Sample* sample) {
-  wq::LiveInfo info;
-  if (wq::Status s = store.Read(&info); !s.ok()) return s;
+wq::Status Sampler::Take(const wq::LiveInfo* live, Sample* sample) {
+  *sample = {};
+  if (live == nullptr) next_disk_read_.reset();
   const Clock::time_point now = Clock::now();
   if (wq::Status s = ReadDisk(); !s.ok()) return s;
-  sample->live = true;
-  sample->owner_pid = info.pid;
-  sample->health = info.health;
+  sample->live = live != nullptr;
   std::map<std::string, Totals> totals;
-  for (const wq::LiveQueue& queue : info.queues) {
-    if (!Wanted(queue.name)) continue;
-    const wq::QueueSummary& disk = on_disk_[queue.name];
-    QueueSample& item = sample->queues.emplace_back();
-    item.name = queue.name;
-    item.top_failing = disk.top_failing;
-    Totals& total = totals[queue.name];
-    if (queue.open) {
-      item.pending = PendingOf(queue.counts);
-      item.processing = queue.counts.processing;
-      item.delayed = queue.counts.delayed;
-      item.failing = queue.counts.failing;
-      item.quarantined = queue.counts.quarantined;
-      item.paused = queue.counts.paused;
-      total.counts = queue.counts;
-    } else {
-      item.pending = disk.pending;
-      item.delayed = disk.delayed;
-      item.failing = disk.failing;
-      item.quarantined = disk.quarantined;
-      item.paused = disk.paused;
+  if (live != nullptr) {
+    sample->owner_pid = live->pid;
+    sample->health = live->health;
+    for (const wq::LiveQueue& queue : live->queues) {
+      if (!Wanted(queue.name)) continue;
+      sample->queues.push_back(OnDisk(queue.name));
+      if (!queue.open) continue;
+      SetCounts(queue.counts, &sample->queues.back());
+      totals[queue.name].counts = queue.counts;
     }
-    total.pending = item.pending;
+  } else {
+    sample->owner_pid = disk_owner_alive_ ? disk_owner_pid_ : 0;
+    for (const auto& [name, _] : on_disk_) sample->queues.push_back(OnDisk(name));
   }
-  if (totals_owner_ != info.pid) last_.clear();  // Another owner counts from 0.
-  totals_owner_ = info.pid;
+  for (const QueueSample& queue : sample->queues) totals[queue.name].pending = queue.pending;
+  const int64_t counts_of = live != nullptr ? live->pid : 0;
+  if (totals_owner_ != counts_of) last_.clear();  // Another owner counts from 0.
+  totals_owner_ = counts_of;
   SetRates(now, std::move(totals), sample);
   return wq::Status::Ok();
 }
 
-wq::Status Sampler::TakeFromDisk(Sample* sample) {
-  *sample = {};
-  next_disk_read_.reset();
-  const Clock::time_point now = Clock::now();
-  if (wq::Status s = ReadDisk(); !s.ok()) return s;
-  sample->owner_pid = disk_owner_alive_ ? disk_owner_pid_ : 0;
-  std::map<std::string, Totals> totals;
-  for (const auto& [name, disk] : on_disk_) {
-    totals[name].pending = disk.pending;
-    sample->queues.push_back({.name = name,
-                              .pending = disk.pending,
-                              .processing = std::nullopt,
-                              .delayed = disk.delayed,
-                              .failing = disk.failing,
-                              .quarantined = disk.quarantined,
-                              .paused = disk.paused,
-                              .pending_change = std::nullopt,
-                              .added = std::nullopt,
-                              .done = std::nullopt,
-                              .failed = std::nullopt,
-                              .top_failing = disk.top_failing});
-  }
-  if (totals_owner_ != 0) last_.clear();
-  totals_owner_ = 0;
-  SetRates(now, std::move(totals), sample);
-  return wq::Status::Ok();
+QueueSample Sampler::OnDisk(const std::string& name) {
+  const wq::QueueSummary& disk = on_disk_[name];
+  QueueSample sample;
+  sample.name = name;
+  sample.pending = disk.pending;
+  sample.delayed = disk.delayed;
+  sample.failing = disk.failing;
+  sample.quarantined = disk.quarantined;
+  sample.paused = disk.paused;
+  sample.top_failing = disk.top_failing;
+  return sample;
 }
 
 wq::Status Sampler::ReadDisk() {

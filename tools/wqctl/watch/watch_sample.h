@@ -62,10 +62,11 @@ class Sampler {
     std::optional<wq::QueueCounts> counts;  // The owner's.
   };
 
-  wq::Status TakeLive(const wq::LiveStore& store, Sample* sample);
-  wq::Status TakeFromDisk(Sample* sample);
+  // `live`: what the owner says; null: it serves nothing.
+  wq::Status Take(const wq::LiveInfo* live, Sample* sample);
   // Reads the store on disk, unless the last read was too recent.
   wq::Status ReadDisk();
+  QueueSample OnDisk(const std::string& name);
   bool Wanted(const std::string& queue) const { return !queue_ || *queue_ == queue; }
   void SetRates(Clock::time_point now, std::map<std::string, Totals> totals, Sample* sample);
 
