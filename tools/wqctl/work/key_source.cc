@@ -63,7 +63,7 @@ bool KeySource::TakeNext(Job* job) {
       continue;
     }
     wq::Status s = TakeKey(job);
-    if (s.ok()) return Admit(job);
+    if (s.ok()) return Admit();
     if (s.code() == wq::StatusCode::kTimedOut) {
       if (!WaitForKey(changes)) return false;
     } else if (s.code() == wq::StatusCode::kNotDurable) {
@@ -118,17 +118,13 @@ bool KeySource::WaitForRoom() {
 wq::Status KeySource::TakeKey(Job* job) {
   const WorkQueues queues = this->queues();
   for (const auto& queue : queues) queue->Want(true);
+  static_cast<TakenKey&>(*job) = {};  // Of the job before.
   for (size_t i = 0; i < queues.size(); ++i) {
     next_queue_ %= queues.size();
     const auto& queue = queues[next_queue_++];
-    TakenKey taken;
-    wq::Status s = queue->TryGet(&taken);
+    wq::Status s = queue->TryGet(job);
     if (s.code() == wq::StatusCode::kTimedOut) continue;
     if (!s.ok()) return s;
-    job->key = std::move(taken.key);
-    job->token = taken.token;
-    job->failures = taken.failures;
-    job->causes = std::move(taken.causes);
     job->queue = queue;
     for (const auto& other : queues) other->Want(false);
     return s;
@@ -204,9 +200,7 @@ bool KeySource::WaitUnlessStopped(std::chrono::milliseconds time) {
 }
 
 // False when stopped: the caller ends without Done, so the key stays pending.
-bool KeySource::Admit(Job* job) {
-  job->queue_name = job->queue->name();
-  job->attempt = job->failures + 1;
+bool KeySource::Admit() {
   const wq::MutexLock lock(mu_);
   if (stopped_) return false;
   ++busy_;
@@ -218,7 +212,7 @@ bool KeySource::WaitForEarlierJob(const Job& job) {
   {
     const wq::MutexLock lock(mu_);
     while (true) {
-      if (running_.emplace(job.queue_name, job.key).second) return true;
+      if (running_.emplace(job.queue->name(), job.key).second) return true;
       if (stopped_) break;
       changed_.Wait(mu_);
     }
@@ -230,7 +224,7 @@ bool KeySource::WaitForEarlierJob(const Job& job) {
 void KeySource::End(const Job& job) {
   {
     const wq::MutexLock lock(mu_);
-    running_.erase({job.queue_name, job.key});
+    running_.erase({job.queue->name(), job.key});
   }
   EndJob();
 }

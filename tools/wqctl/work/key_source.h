@@ -28,7 +28,6 @@
 #include <vector>
 
 #include "base/mutex.h"
-#include "tools/wqctl/work/job.h"
 #include "tools/wqctl/work/work_queue.h"
 #include "wq/queue.h"
 #include "wq/status.h"
@@ -96,7 +95,7 @@ class KeySource {
   bool WaitUnlessStopped(std::chrono::milliseconds time);
   bool Idle() const;
   bool Reopen() WQ_REQUIRES(turn_mu_);
-  bool Admit(Job* job) WQ_REQUIRES(turn_mu_);
+  bool Admit() WQ_REQUIRES(turn_mu_);
   bool WaitForEarlierJob(const Job& job) WQ_EXCLUDES(turn_mu_);
   bool EndWith(wq::Status error);
 

@@ -131,8 +131,8 @@ bool LeavesDescriptors(int newest) {
 }
 
 std::vector<std::string> EnvironmentFor(const Job& job) {
-  std::vector<std::string> variables = {"WQ_QUEUE=" + job.queue_name,
-                                        "WQ_ATTEMPT=" + std::to_string(job.attempt),
+  std::vector<std::string> variables = {"WQ_QUEUE=" + job.queue->name(),
+                                        "WQ_ATTEMPT=" + std::to_string(job.failures + 1),
                                         "WQ_TOKEN=" + std::to_string(job.token)};
   // A variable cannot hold a NUL byte; such a key is on stdin only.
   if (job.key.find('\0') == job.key.npos) variables.push_back("WQ_KEY=" + job.key);

@@ -26,8 +26,8 @@
 #include "tools/wqctl/process/reaper.h"
 #include "tools/wqctl/process/spawn.h"
 #include "tools/wqctl/work/command_line.h"
-#include "tools/wqctl/work/job.h"
 #include "tools/wqctl/work/output.h"
+#include "tools/wqctl/work/work_queue.h"
 
 namespace wqctl {
 

@@ -80,6 +80,11 @@ class WorkQueue {
 
 using WorkQueues = std::vector<std::shared_ptr<WorkQueue>>;
 
+// A key on its way through a command.
+struct Job : TakenKey {
+  std::shared_ptr<WorkQueue> queue;
+};
+
 // Takes the token of the next assignment.
 using TokenTaker = std::function<wq::Status(uint64_t* token)>;
 

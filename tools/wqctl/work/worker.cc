@@ -14,13 +14,6 @@
 #include "wq/keys.h"
 
 namespace wqctl {
-namespace {
-
-TakenKey TakenOf(const Job& job) {
-  return {.key = job.key, .token = job.token, .failures = job.failures, .causes = {}};
-}
-
-}  // namespace
 
 std::optional<wq::QueueCounts> SumOf(const WorkQueues& queues) {
   wq::QueueCounts sum;
@@ -189,7 +182,7 @@ wq::Status WorkerPool::Record(const Job& job, const CommandResult& result, Recor
 }
 
 wq::Status WorkerPool::RecordSuccess(const Job& job, Recorded* recorded) {
-  wq::Status s = job.queue->Succeed(TakenOf(job));
+  wq::Status s = job.queue->Succeed(job);
   if (!IsApplied(s)) return s;
   ++succeeded_;
   *recorded = Recorded::kOutcome;
@@ -198,7 +191,7 @@ wq::Status WorkerPool::RecordSuccess(const Job& job, Recorded* recorded) {
 
 wq::Status WorkerPool::RecordFailure(const Job& job, const std::string& error, Recorded* recorded) {
   FailedKey failed;
-  wq::Status s = job.queue->Fail(TakenOf(job), error, &failed);
+  wq::Status s = job.queue->Fail(job, error, &failed);
   if (!IsApplied(s)) return s;
   ++failed_attempts_;
   *recorded = failed.quarantined ? Recorded::kQuarantined : Recorded::kOutcome;
@@ -206,7 +199,7 @@ wq::Status WorkerPool::RecordFailure(const Job& job, const std::string& error, R
     ++quarantined_;
     const bool several = context_.source.queues().size() > 1;
     LogError("quarantined \"" + wq::EscapeKey(job.key) + "\"" +
-             (several ? " of queue \"" + wq::EscapeKey(job.queue_name) + "\"" : "") + " after " +
+             (several ? " of queue \"" + wq::EscapeKey(job.queue->name()) + "\"" : "") + " after " +
              std::to_string(failed.failures) +
              (failed.failures == 1 ? " failure: " : " failures: ") +
              wq::EscapeKey(error, wq::kMaxErrorBytes));
