@@ -1,10 +1,9 @@
 // Rates as text: "10", "0.5", "10/s", "100/m", "1000/h".
 //
-// Pure functions.
+// A pure function.
 #pragma once
 
 #include <optional>
-#include <string>
 #include <string_view>
 
 namespace wqctl {
@@ -13,8 +12,5 @@ namespace wqctl {
 std::optional<double> ParseHandOutRate(std::string_view text);
 inline constexpr const char* kHandOutRateTexts =
     "a rate such as 10/s, 0.5, 100/m or 1000/h, of at most a million per second";
-
-// "10/s", "30/m", "1000/h": in the first unit in which it is an integer from 1, if there is one.
-std::string FormatPerSecond(double per_second);
 
 }  // namespace wqctl

@@ -125,6 +125,7 @@ struct KeyChangeArgs : ChangeArgs {
   bool hex = false;  // Keys are shown in hexadecimal.
   Format format = Format::kText;
   std::optional<double> per_second;  // Of a release.
+  std::string rate;                  // The same, as it was given.
 
   bool bulk() const { return keys.empty(); }
 };
@@ -239,7 +240,7 @@ int DryRun(const KeyChangeArgs& args) {
 
 wq::Status MakeQuestion(const KeyChangeArgs& args, const wq::StoreView& view, std::string* text) {
   std::string queue = " of queue \"" + wq::EscapeKey(args.queue) + "\"";
-  if (args.per_second) queue += " at " + FormatPerSecond(*args.per_second);
+  if (args.per_second) queue += " with --rate " + args.rate;
   *text = args.verb->would;
   text->front() = static_cast<char>(text->front() - 'a' + 'A');
   if (args.bulk()) {
@@ -346,8 +347,12 @@ Command ParseKeyChange(const Input& input) {
   parser.Flag("--all", "Every key of the queue that the change applies to", &all);
   AddFilterOptions(&parser, &args.filter, &args.hex);
   if (args.verb->change == wq::KeyChange::kRelease) {
-    AddParsed(&parser, "--rate", "N[/s|/m|/h]", "Release the keys one after the other",
-              kHandOutRateTexts, ParseHandOutRate, &args.per_second);
+    parser.Option("--rate", "N[/s|/m|/h]", "Release the keys one after the other",
+                  kHandOutRateTexts, [&args](const std::string& text) {
+                    args.rate = text;
+                    args.per_second = ParseHandOutRate(text);
+                    return args.per_second.has_value();
+                  });
   }
   AddFormat(&parser, kOutcomeFormats, &args.format);
   args.keys = EachOnce(parser.Parse());
