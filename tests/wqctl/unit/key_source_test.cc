@@ -90,30 +90,29 @@ TEST_F(KeySourceTest, AFailedStoreIsWaitedForAndSaidOnce) {
   EXPECT_EQ(said_.size(), 2U);
 }
 
-TEST_F(KeySourceTest, AStoreThatCannotBeOpenedAgainYetIsWaitedForAndSaidOnce) {
-  take_token_ = wq::Status::ShuttingDown("its owner has ended");
-  reopen_ = {failed_, failed_};
-  Job job;
-  ASSERT_TRUE(source_.Next(&job));
-  EXPECT_THAT(said_, ::testing::ElementsAre("NotDurable: no space", "Ok"));
-}
-
-// A worker that tries has the lock for a moment, in which another may find it.
-TEST_F(KeySourceTest, ManyMayWaitForAFailedStoreForAnyTime) {
-  const wq::Status locked = wq::Status::Locked("another tries");
-  take_token_ = wq::Status::ShuttingDown("its owner has ended");
-  reopen_ = {locked, failed_, locked, failed_, locked, failed_};
-  Job job;
-  ASSERT_TRUE(source_.Next(&job)) << source_.error().ToString();
-}
-
-TEST_F(KeySourceTest, AnOwnerThatServesNothingEndsTheRun) {
-  const wq::Status locked = wq::Status::Locked("it serves nothing");
-  take_token_ = wq::Status::ShuttingDown("its owner has ended");
-  reopen_ = {failed_, locked, locked};
-  Job job;
-  EXPECT_FALSE(source_.Next(&job));
-  EXPECT_EQ(source_.error().code(), locked.code());
+TEST_F(KeySourceTest, AQueueThatHasEndedIsOpenedAgain) {
+  const wq::Status locked = wq::Status::Locked("another tries, or it serves nothing");
+  const struct {
+    std::vector<wq::Status> reopen;
+    size_t said;
+    bool next;
+  } kCases[] = {{{failed_, failed_}, 2, true},  // It is waited for, and said once.
+                // A worker that tries has the lock for a moment, in which another may find it.
+                {{locked, failed_, locked, failed_, locked, failed_}, 2, true},
+                {{failed_, locked, locked}, 1, false}};  // Its owner serves nothing.
+  for (const auto& [reopen, said, next] : kCases) {
+    for (const char* key : {"lost", "taken"}) {  // The first one with its owner.
+      EXPECT_TRUE(queue_->Add(key + std::to_string(reopen.size())).ok());
+    }
+    take_token_ = wq::Status::ShuttingDown("its owner has ended");
+    reopen_ = reopen;
+    said_.clear();
+    Job job;
+    ASSERT_EQ(source_.Next(&job), next) << source_.error().ToString();
+    EXPECT_EQ(said_.size(), said);
+    if (next) source_.End(job);
+  }
+  EXPECT_EQ(source_.error().code(), wq::StatusCode::kLocked);
 }
 
 TEST_F(KeySourceTest, AStopEndsTheWait) {
