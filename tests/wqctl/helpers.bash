@@ -56,6 +56,18 @@ until_ok() {
   return 1
 }
 
+# exits CODE [PID]: waits for the end of the process, $PID.
+exits() {
+  local code=0
+  wait "${2:-$PID}" || code=$?
+  [ "$code" = "$1" ]
+}
+# terminate [PID]: the process, $PID, ends well at SIGTERM.
+terminate() {
+  kill -TERM "${1:-$PID}"
+  exits 0 "${1:-$PID}"
+}
+
 # Kills $PID, the owner of the store, and waits until the store is nobody's: what the command of a
 # killed `work` started holds its lock for an instant more.
 kill_owner() {

@@ -72,8 +72,7 @@ contents() {
   WQ_STORE=$DIR/alone every_change >alone.said
   start_idle_owner
   every_change >owned.said
-  kill -TERM "$PID"
-  wait "$PID"
+  terminate
   diff alone.said owned.said
   grep -q '^removed 1, not found 1$' owned.said
   contents >owned.dump

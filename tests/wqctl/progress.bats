@@ -105,39 +105,34 @@ lacks() { [[ "$1" != *"$2"* ]] || { echo "\"$2\" is in: $1" >&2; return 1; }; }
 
 @test "colours: on a terminal, not in a pipe, and as --color says" {
   store_with a
-  bold=$'\033[1mQUEUE'
-  red=$'\033[31merror'
-  run -0 at_screen "$W ls -o table"
-  contains "$output" "$bold"
-  run -0 at_screen "$W --color=never ls -o table"
-  lacks "$output" $'\033'
-  run -0 at_screen "NO_COLOR=1 $W ls -o table"
-  lacks "$output" $'\033'
-  run -0 at_screen "TERM=dumb $W ls -o table"
-  lacks "$output" $'\033'
-  run -0 at_screen "$W ls -o json"
-  lacks "$output" $'\033'
-  run -0 wqctl ls -o table
-  lacks "$output" $'\033'
-  run -0 wqctl --color=always ls -o table
-  contains "$output" "$bold"
-  NO_COLOR=1 run -0 wqctl --color always ls -o table
-  contains "$output" "$bold"
-  WQ_COLOR=always run -0 wqctl ls -o table
-  contains "$output" "$bold"
-  WQ_COLOR=always run -0 wqctl --color=auto ls -o table
-  lacks "$output" $'\033'
-  WQ_COLOR=always run -0 wqctl ls -o jsonl
-  lacks "$output" $'\033'
-  run -3 at_screen "$W ls -q none"
-  contains "$output" "$red"
-  run -3 at_screen "$W ls -q none 2>&1 | cat; exit 3"
-  lacks "$output" $'\033'
-  run -3 wqctl --color=always ls -q none
-  contains "$output" "$red"
-  # Each stream by itself: only stderr is a terminal here.
-  run -0 at_screen "$W ls -o table | cat"
-  lacks "$output" $'\033'
-  WQ_COLOR=always run -0 wqctl watch --count 1 -o table
-  contains "$output" $'\033[1mQUEUE'
+  local where code colour words
+  while IFS='|' read -r where code colour words; do
+    words=${words/wqctl/$W}
+    case $where in
+      screen) run "-$code" at_screen "$words" ;;
+      pipe) run "-$code" bash -c "$words" </dev/null ;;
+    esac
+    case $colour in
+      plain) lacks "$output" $'\033' ;;
+      bold) contains "$output" $'\033[1mQUEUE' ;;
+      red) contains "$output" $'\033[31merror' ;;
+    esac
+  done <<'END'
+screen|0|bold|wqctl ls -o table
+screen|0|plain|wqctl --color=never ls -o table
+screen|0|plain|NO_COLOR=1 wqctl ls -o table
+screen|0|plain|TERM=dumb wqctl ls -o table
+screen|0|plain|wqctl ls -o json
+screen|0|plain|wqctl ls -o table | cat
+screen|3|red|wqctl ls -q none
+screen|3|plain|wqctl ls -q none 2>&1 | cat; exit 3
+pipe|0|plain|wqctl ls -o table
+pipe|0|bold|wqctl --color=always ls -o table
+pipe|0|bold|NO_COLOR=1 wqctl --color always ls -o table
+pipe|0|bold|WQ_COLOR=always wqctl ls -o table
+pipe|0|plain|WQ_COLOR=always wqctl --color=auto ls -o table
+pipe|0|plain|WQ_COLOR=always wqctl ls -o jsonl
+pipe|3|red|wqctl --color=always ls -q none
+pipe|0|bold|WQ_COLOR=always wqctl watch --count 1 -o table
+END
 }

@@ -84,14 +84,12 @@ load etcd
   wqctl --store "$DIR/two" add -q q c
   [ "$(wqctl --store "$DIR/two" ls -q q -o name)" = $'a\nb\nc' ]
 
-  kill -TERM "$two"
-  wait "$two"
+  terminate "$two"
   until_ok log_is '.owner.name == "one"'
   until_ok test -S "$DIR/one/control.sock"
   wqctl --store "$DIR/one" add -q q d
   [ "$(wqctl --store "$DIR/one" ls -q q -o name)" = $'a\nb\nc\nd' ]
-  kill -TERM "$one"
-  wait "$one"
+  terminate "$one"
 }
 
 @test "promote of a replica that does not run is withdrawn" {
@@ -119,8 +117,6 @@ load etcd
   [ "$(sort -u ran)" = key ]
   contains "$(cat one.err)" 'this process owns the store now'
   kill -TERM "$one"
-  code=0
-  wait "$one" || code=$?
-  [ "$code" = 1 ]  # A command was killed.
+  exits 1 "$one"  # A command was killed.
 }
 ran_again() { [ "$(wc -l <ran)" -ge 2 ]; }

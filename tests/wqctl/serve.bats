@@ -10,8 +10,7 @@ serve() {
 }
 serving() { grep -q 'info: serving ' serve.err; }
 stop() {
-  kill -TERM "$SERVER"
-  wait "$SERVER"
+  terminate "$SERVER"
 }
 # port WORD: "address" or "http".
 port() { sed -n "s/.*$1 port \([0-9]*\).*/\1/p" serve.err; }
@@ -293,8 +292,7 @@ get() { curl -s -o answer -w '%{http_code}' "${@:2}" "http://127.0.0.1:$(port ht
   until_ok test -e again
   kill -TERM "$SERVER"
   until_ok log_has serve 'SIGTERM: no key is assigned any more'
-  kill -TERM "$SERVER"
-  wait "$SERVER"
+  terminate "$SERVER"
 }
 
 @test "the unit of systemd is valid" {

@@ -25,8 +25,7 @@ next_controller() {
   start controller work -q pods --follow --base-delay 1h -- \
     sh -c 'case $1 in default/db) echo "no route to host" >&2; exit 1;; esac' _
   until_ok worked_off
-  kill -TERM "$PID"
-  wait "$PID"
+  terminate
 }
 worked_off() { [ "$(wqctl inspect -q pods -o json | jq -c '.queues[0] | [.pending, .delayed]')" = "[0,1]" ]; }
 

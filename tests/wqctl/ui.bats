@@ -16,8 +16,7 @@ load helpers
   wqctl add -q q c  # The page is no owner.
   wqctl rm -q q --yes c > /dev/null
   wqctl ls -q q -o name | diff before -
-  kill "$PID"
-  wait "$PID"
+  terminate
 }
 
 @test "ui: no store, an address of another machine" {

@@ -18,8 +18,7 @@ watch_on_terminal() {
   wqctl add -q q b c >/dev/null
   until_ok jq -es 'any(.pending_change_per_second // 0 > 0)' watch.out
   kill -INT "$PID" || true
-  kill -TERM "$PID"
-  wait "$PID"
+  terminate
 }
 
 @test "with an owner's socket: its own numbers and rates" {
@@ -36,11 +35,9 @@ watch_on_terminal() {
   echo > gate
   until_ok jq -es 'any(.added_per_second > 0) and any(.done_per_second > 0) and any(.failed_per_second > 0)' watch.out
   # After the end of the owner the numbers on disk are shown.
-  kill -TERM "$owner"
-  wait "$owner"
+  terminate "$owner"
   until_ok jq -es '.[-1] | .live == false and .owner_pid == null' watch.out
-  kill -TERM "$PID"
-  wait "$PID"
+  terminate
 }
 
 @test "on a terminal: in place, with a sparkline, and no colour if NO_COLOR says so" {

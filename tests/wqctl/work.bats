@@ -68,8 +68,7 @@ work_once() {
   before=$(wqctl inspect k -o json | jq '.entries[0].failures')
   start once work -q q --base-delay 200ms --max-delay 200ms -- sh -c "$1" _
   until_ok more_failures_than "$before"
-  kill -TERM "$PID"
-  wait "$PID"
+  terminate
 }
 more_failures_than() {
   [ "$(wqctl inspect k -o json | jq '.entries[0].failures')" -gt "$1" ]
@@ -161,33 +160,17 @@ more_failures_than() {
   [ "$(dumped_keys)" = "b c " ]
 }
 
-@test "a run that only waits for delayed keys reports it once" {
+@test "a run that only waits for delayed keys reports it once, and ends at SIGTERM" {
   store_with
   wqctl add -q q --after 4s soon >/dev/null
   wqctl add -q r --after 1h later >/dev/null
-  start work work -q q -q r -- true
+  start work work -q q -q r -j 3 -- true
   until_ok grep -q "waiting for 1 delayed key;" work.err
-  kill -TERM "$PID"
-  wait "$PID"
+  terminate
   grep -qE 'waiting for 2 delayed keys; the next one is due in [0-3]s$' work.err
   grep -qE 'waiting for 1 delayed key; the next one is due in 59m[0-9]+s$' work.err
   [ "$(grep -c waiting work.err)" = 2 ]
-}
-
-@test "SIGTERM while all keys are delayed, and while following: ends at once" {
-  store_with
-  wqctl add -q q --after 1h k
-  start work work -q q -j 3 -- true
-  until_ok grep -q "waiting for 1 delayed key" work.err
-  kill -TERM "$PID"
-  wait "$PID"
-  [ "$(queue_count delayed)" = 1 ]
-  wqctl add -q r x
-  start follow work -q r --follow -- touch
-  until_ok test -e x
-  kill -0 "$PID"
-  kill -TERM "$PID"
-  wait "$PID"
+  [ "$(wqctl inspect -q r -o json | jq '.queues[0].delayed')" = 1 ]
 }
 
 @test "--grace over: the command is killed, its key stays pending, exit 1" {
@@ -196,9 +179,7 @@ more_failures_than() {
   start work work -q q --grace 50ms -- ./block
   until_ok lines 1 started
   kill -TERM "$PID"
-  local code=0
-  wait "$PID" || code=$?
-  [ "$code" = 1 ]
+  exits 1
   contains "$(cat work.err)" "grace period"
   [ ! -e finished ]
   [ "$(dumped_keys)" = "a " ]
@@ -230,6 +211,5 @@ more_failures_than() {
   start work work -q q --follow -- touch
   until_ok grep -q 'is paused: waiting' work.err
   until_ok test -e a
-  kill -TERM "$PID"
-  wait "$PID"
+  terminate
 }

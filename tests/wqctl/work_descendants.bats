@@ -81,8 +81,7 @@ owner_alive() { wqctl inspect -o json | jq .store.owner_alive; }
   kill -CONT "$REAPER"
   wait "$PID"
   ran_again_alone
-  kill -TERM "$owner"
-  wait "$owner"
+  terminate "$owner"
 }
 
 @test "--timeout ends all that the command started before the key is tried again" {

@@ -6,21 +6,15 @@ load helpers
 
 @test "stdout is gone: the run ends, no failure is counted, every key whose output is lost stays" {
   store_with a b c d e
-  run -1 bash -o pipefail -c '"$WQCTL" work -q q --max-requeues 2 --base-delay 1ms -- \
-    sh -c "yes \"\$1\" | head -100000; exit 1" _ 2>err | head -1'
-  [ "$output" = a ]
-  contains "$(cat err)" "standard output"
-  contains "$(cat err)" "quarantined 0"
-  [ "$(queue_count quarantined)$(queue_count failing)" = 00 ]
-  [ "$(dumped_keys)" = "a b c d e " ]
-}
-
-@test "stdout is gone while outputs are grouped: the keys of lost outputs stay" {
-  store_with a b c
-  run -1 bash -o pipefail -c '"$WQCTL" work -q q --group -- sh -c "yes \"\$1\" | head -100000" _ \
-    2>err | head -1'
-  [ "$output" = a ]
-  contains "$(cat err)" "failed attempts 0, quarantined 0, remaining 3"
+  local options
+  for options in --ungroup --group; do
+    run -1 bash -o pipefail -c "\"\$WQCTL\" work -q q $options --max-requeues 2 --base-delay 1ms -- \
+      sh -c 'yes \"\$1\" | head -100000; exit 1' _ 2>err | head -1"
+    [ "$output" = a ]
+    contains "$(cat err)" "standard output"
+    contains "$(cat err)" "failed attempts 0, quarantined 0, remaining 5"
+    [ "$(dumped_keys)" = "a b c d e " ]
+  done
 }
 
 @test "stdout is gone while no key is left: --follow ends" {
@@ -30,9 +24,7 @@ load helpers
   PID=$!
   STARTED=$PID
   head -1 <pipe >first
-  local code=0
-  wait "$PID" || code=$?
-  [ "$code" = 1 ]
+  exits 1
   [ "$(cat first)" = a ]
 }
 
@@ -58,9 +50,7 @@ END
   ended() { grep -q '^State:.*Z' "/proc/$(cat pid)/status"; }
   until_ok ended
   kill -CONT "$PID"
-  local code=0
-  wait "$PID" || code=$?
-  [ "$code" = 1 ]
+  exits 1
   [ "$(wc -c < work.out)" = 500000 ]
   [ "$(grep -c '^e*$' work.err)" = 5000 ]
   wqctl ls --state quarantined -o jsonl | jq -e '.last_error == "the reason [exit status 1]"'
@@ -146,8 +136,7 @@ END
   until_ok grep -q 'queue "new" does not exist yet' work.err
   until_ok wqctl add -q new made
   until_ok test -e made
-  kill -TERM "$PID"
-  wait "$PID"
+  terminate
   run -3 wqctl work -q other -- true
 }
 
@@ -179,8 +168,7 @@ END
   until_ok test -e a1
   wqctl add -q b b2
   until_ok test -e b2
-  kill -TERM "$PID"
-  wait "$PID"
+  terminate
 }
 
 # --- What the command gets ---
@@ -281,10 +269,8 @@ END
   STARTED=$PID
   until_ok test -e started
   kill -TERM "$PID"
-  local code=0
-  wait "$PID" || code=$?
-  exec 8>&-
-  [ "$code" = 1 ]
+  exits 1
+  exec 8>\&-
   [ "$(dumped_keys)" = "a " ]
 }
 

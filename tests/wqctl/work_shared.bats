@@ -83,8 +83,7 @@ start_two() {
   until_ok started other 4
   until_ok test_drained
   [ "$(keys_of other.began | tr '\n' ' ')" = 'a b b c ' ]
-  kill -TERM "$other"
-  wait "$other"
+  terminate "$other"
 }
 
 @test "SIGTERM of the owner: its key is finished, and the other process takes over" {
@@ -102,8 +101,7 @@ start_two() {
   # The next owner serves the store, too.
   wqctl add -q q late
   until_ok grep -qx late other.done
-  kill -TERM "$OTHER"
-  wait "$OTHER"
+  terminate "$OTHER"
 }
 
 @test "an owner that ends by itself waits for the commands of the others, for --grace" {
@@ -123,8 +121,7 @@ start_two() {
   wqctl add -q r c
   echo >&9
   until_ok grep -qx c other.done
-  kill -TERM "$other"
-  wait "$other"
+  terminate "$other"
   [ "$(keys_of owner.done other.done | tr '\n' ' ')" = 'a b c ' ]  # None twice.
 }
 
@@ -154,8 +151,7 @@ start_two() {
   contains "$stderr" 'succeeded 1, failed attempts 2, quarantined 1, remaining 0'
   run -3 --separate-stderr wqctl work -q none -- true
   contains "$stderr" 'no queue "none"'
-  kill -TERM "$owner"
-  wait "$owner"
+  terminate "$owner"
 }
 
 @test "beside an owner that is stopped, SIGTERM ends a work in bounded time" {
