@@ -46,9 +46,8 @@ typedef struct wqgo_observed {
 
 static inline wqgo_observed wqgo_observe(wq_source source, _GoString_ object, _GoString_ version,
                                          _GoString_ tombstone, const char* keys, size_t keys_size,
-                                         int32_t filtered, int32_t deleted,
-                                         wq_add_options options, _GoString_ reason,
-                                         _GoString_ trace_parent) {
+                                         int32_t filtered, int32_t deleted, wq_add_options options,
+                                         _GoString_ reason, _GoString_ trace_parent) {
   const _GoString_ no_group = {0};
   const wq_add_options all = wqgo_with_texts(options, no_group, reason, trace_parent);
   const wq_observation seen = {.size = sizeof seen,
@@ -92,8 +91,8 @@ typedef enum wqgo_how { WQGO_AT_ONCE, WQGO_AFTER, WQGO_RATE_LIMITED } wqgo_how;
 
 static inline wqgo_result wqgo_add_with(wq_queue queue, _GoString_ key, wqgo_how how,
                                         int64_t delay_us, _GoString_ failure,
-                                        wq_add_options options, _GoString_ group,
-                                        _GoString_ reason, _GoString_ trace_parent) {
+                                        wq_add_options options, _GoString_ group, _GoString_ reason,
+                                        _GoString_ trace_parent) {
   const wq_add_options all = wqgo_with_texts(options, group, reason, trace_parent);
   const char* const k = _GoStringPtr(key);
   const size_t size = _GoStringLen(key);
@@ -118,9 +117,9 @@ typedef struct wqgo_batch {
 } wqgo_batch;
 
 static inline wqgo_batch wqgo_add_batch(wq_queue queue, const char* list, size_t list_size,
-                                        wq_add_options options, _GoString_ group,
-                                        _GoString_ reason, _GoString_ trace_parent,
-                                        wq_refused* refused, size_t refused_capacity) {
+                                        wq_add_options options, _GoString_ group, _GoString_ reason,
+                                        _GoString_ trace_parent, wq_refused* refused,
+                                        size_t refused_capacity) {
   const wq_add_options all = wqgo_with_texts(options, group, reason, trace_parent);
   wq_batch_result did = {
       .size = sizeof did, .refused_keys = refused, .refused_capacity = refused_capacity};

@@ -53,7 +53,8 @@ class Writing {
     Write(batch);
   }
 
-  // More pending keys, some delayed, failing, quarantined or in another lane; some are erased again.
+  // More pending keys, some delayed, failing, quarantined or in another lane; some are erased
+  // again.
   void Fill(uint64_t count) {
     for (const uint64_t end = next_ + count; next_ < end; ++next_) {
       const uint64_t n = next_;

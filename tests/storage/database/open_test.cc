@@ -28,8 +28,8 @@ class OpenTest : public ::testing::Test {
   Status Create() { return OpenNew(store_, &storage_); }
   Status Read() { return OpenReader(store_, &reader_); }
 
-  // All ways to open the store return this error, and none changes a file. A store that is not found
-  // can be made.
+  // All ways to open the store return this error, and none changes a file. A store that is not
+  // found can be made.
   void ExpectRefused(StatusCode code, const std::string& part) {
     const std::string before = Fingerprint(store_);
     std::vector<Status> refusals = {Open(), Read()};
