@@ -454,7 +454,8 @@ func (p *process) judge(t *testing.T, before map[string]state, wanted map[string
 				j.pending++
 			}
 			was.Failures++
-			j.states[e.Name] = state{"delayed", e.At.Add(backoff(was.Failures)), was.Failures}
+			j.states[e.Name] = state{
+				State: "delayed", ReadyAt: e.At.Add(backoff(was.Failures)), Failures: was.Failures}
 		case !first && (wanted[e.Name] || before[e.Name].State == "pending"):
 			j.again++
 		case wanted[e.Name]:
