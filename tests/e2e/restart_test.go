@@ -87,7 +87,7 @@ func (w *world) replicas(t *testing.T) {
 
 	kill(a.command)
 	before := dump(t, a.settings.Store)
-	forgetUnreplicated(before)
+	mayBeBehind(before)
 	wanted := w.change(t)
 	judged := b.judge(t, before, wanted)
 	t.Logf("the owner is killed: %v", judged)
@@ -371,11 +371,14 @@ func (p *process) names() map[string]bool {
 
 // state is that of a key in a store.
 type state struct {
-	State        string
-	ReadyAt      time.Time `json:"ready_at"`
-	Failures     int
-	LastFailedAt time.Time `json:"last_failure_at"`
+	State    string
+	ReadyAt  time.Time `json:"ready_at"`
+	Failures int
+	behind   bool // See mayBeBehind.
 }
+
+// lastFailedAt is that of a delayed key that has failed.
+func (s state) lastFailedAt() time.Time { return s.ReadyAt.Add(-backoff(s.Failures)) }
 
 // dump returns the states of the keys of a store whose process has ended, by the widget's name.
 func dump(t *testing.T, store string) map[string]state {
@@ -396,22 +399,18 @@ func dump(t *testing.T, store string) map[string]state {
 	return states
 }
 
-// unreplicated is the State of a key that its owner may have changed after what the others know.
-const unreplicated = "unreplicated"
-
-// forgetUnreplicated takes the state from the keys that failed in the last seconds of a killed owner.
-// It does not wait for the replicated log, so its successor may have them as they were before.
-func forgetUnreplicated(states map[string]state) {
+// mayBeBehind marks the keys that failed in the last seconds of a killed owner, which does not wait
+// for the replicated log: its successor may have them as they were before that failure.
+func mayBeBehind(states map[string]state) {
 	var last time.Time
 	for _, s := range states {
-		if s.LastFailedAt.After(last) {
-			last = s.LastFailedAt
+		if s.Failures > 0 && s.lastFailedAt().After(last) {
+			last = s.lastFailedAt()
 		}
 	}
 	for name, s := range states {
-		if s.LastFailedAt.After(last.Add(-10 * time.Second)) {
-			states[name] = state{State: unreplicated}
-		}
+		s.behind = s.Failures > 0 && s.lastFailedAt().After(last.Add(-10*time.Second))
+		states[name] = s
 	}
 }
 
@@ -463,8 +462,10 @@ func (p *process) judge(t *testing.T, before map[string]state, wanted map[string
 		case known && was.State == "pending":
 			j.pending++
 			delete(j.states, e.Name)
-		case known && was.State == unreplicated:
+		case known && was.behind: // The failure that it has already, once more.
 			j.lag++
+			j.states[e.Name] = state{
+				State: "delayed", ReadyAt: e.At.Add(backoff(was.Failures)), Failures: was.Failures}
 		default:
 			else_[e.Name] = true
 		}
@@ -494,9 +495,6 @@ func (j judgement) compare(t *testing.T, after map[string]state) {
 	t.Helper()
 	differ := map[string]bool{}
 	for name, want := range j.states {
-		if want.State == unreplicated {
-			continue
-		}
 		got := after[name]
 		same := got.State == want.State && got.Failures == want.Failures
 		if want.State == "delayed" {
