@@ -1,64 +1,140 @@
-// A source beside an oracle that knows the real state of the objects.
+// Sources beside an oracle that knows the real state of the objects.
 
 #include <map>
+#include <memory>
 #include <random>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
-#include "tests/engine/queue/sources_fixture.h"
+#include "tests/engine/queue/queue_fixture.h"
 #include "tests/support/environment.h"
+#include "wq/source.h"
 
 namespace wq {
 namespace {
 
-// A world of objects that change, appear and vanish, and a controller that lists, watches and
-// reconciles them, and is killed before any of its writes. What a list has seen may be late.
-class WorldTest : public SourcesTest {
+// A world of pods, which refer to a secret each, and of these secrets. They change, appear and
+// vanish. A controller lists and watches both, reconciles pods, and is killed before any of its
+// writes. Its lists and its events are late, and so are the caches that its mappings and reconciles
+// read. A secret is mapped to the pods that refer to it.
+class WorldTest : public QueueTest {
  protected:
   using World = std::map<std::string, std::string>;  // The version of each object.
+  using ObjectKeys = std::vector<std::string_view>;
+  struct Kind {
+    World world;
+    World cached;  // What the process has observed.
+    Source source;
+    std::unique_ptr<SourceList> list;
+    bool watching = false;
+  };
+
+  WorldTest() { OpenSources(); }
+  void OpenSources() {
+    ASSERT_TRUE(queue_->OpenSource("pods", &pods_.source).ok());
+    ASSERT_TRUE(queue_->OpenSource("secrets", &secrets_.source).ok());
+  }
+  static std::string SecretOf(const std::string& version) {
+    return version.substr(version.find('>') + 1);
+  }
+  // What a reconcile of a pod sees.
+  static std::string StateOf(const std::string& pod, const World& pods, const World& secrets) {
+    const auto found = pods.find(pod);
+    if (found == pods.end()) {
+      return "gone";
+    }
+    const auto secret = secrets.find(SecretOf(found->second));
+    return found->second + " " + (secret == secrets.end() ? "gone" : secret->second);
+  }
+  ObjectKeys KeysOf(const Kind& kind, std::string_view object) const {
+    if (&kind == &pods_) {
+      return {object};
+    }
+    ObjectKeys keys;
+    for (const auto& [pod, version] : pods_.cached) {
+      if (SecretOf(version) == object) {
+        keys.emplace_back(pod);
+      }
+    }
+    return keys;
+  }
 
   void Change() {
-    const std::string object = "o" + std::to_string(random_() % 12);
+    Kind& kind = random_() % 3 == 0 ? secrets_ : pods_;
+    const bool is_pod = &kind == &pods_;
+    const std::string object = is_pod ? "p" + std::to_string(random_() % 12) : AnySecret();
     if (random_() % 3 == 0) {
-      world_.erase(object);
+      kind.world.erase(object);
     } else {
-      world_[object] = std::to_string(++versions_);
+      kind.world[object] = std::to_string(++versions_) + (is_pod ? ">" + AnySecret() : "");
     }
-    if (watching_) {  // An event may be lost with the process.
-      Event(object);
+    if (kind.watching) {
+      late_.emplace_back(&kind, object);
+    }
+    if (random_() % 2 == 0) {
+      DeliverEvents();  // Otherwise they may be lost with the process.
     }
   }
-  void Event(const std::string& object) {
-    const auto found = world_.find(object);
-    if (found == world_.end()) {
-      ObserveDeleted(object);
-    } else {
-      Observe(object, found->second);
+  std::string AnySecret() { return "s" + std::to_string(random_() % 4); }
+  void DeliverEvents() {
+    for (const auto& [kind, object] : late_) {
+      Event(kind, object);
     }
+    late_.clear();
+  }
+  void Event(Kind* kind, const std::string& object) {
+    const auto found = kind->world.find(object);
+    if (found != kind->world.end()) {
+      Observe(kind, &kind->source, object, found->second);
+      return;
+    }
+    kind->cached.erase(object);
+    ObserveResult result;
+    static_cast<void>(kind->source.ObserveDeleted(object, KeysOf(*kind, object), {}, &result));
+  }
+  template <typename To>
+  void Observe(Kind* kind, To* to, const std::string& object, const std::string& version) {
+    kind->cached[object] = version;
+    const ObjectKeys keys = KeysOf(*kind, object);
+    ObserveResult result;
+    static_cast<void>(
+        to->Observe({.object = object, .version = version, .keys = keys}, {}, &result));
   }
   // Lists a state of the world, in which changes follow before the list has ended.
-  void ListAll(bool with_changes) {
-    BeginList();
-    const World listed = world_;
+  void List(Kind* kind, bool with_changes) {
+    ASSERT_TRUE(kind->source.BeginList({}, &kind->list).ok());
+    const World listed = kind->world;
     for (const auto& [object, version] : listed) {
-      List(object, version);
+      Observe(kind, kind->list.get(), object, version);
       if (with_changes && random_() % 8 == 0) {
         Change();
       }
     }
     // The events since the list come before its end, as a watch begins at the list's state.
     for (const auto& [object, version] : listed) {
-      if (!world_.contains(object)) {
-        Event(object);
+      if (!kind->world.contains(object)) {
+        Event(kind, object);
       }
     }
-    for (const auto& [object, version] : World(world_)) {
+    for (const auto& [object, version] : World(kind->world)) {
       const auto before = listed.find(object);
       if (before == listed.end() || before->second != version) {
-        Event(object);
+        Event(kind, object);
       }
     }
-    watching_ = list_->End().ok();
+    // A pod may refer to a secret since its row was written.
+    ObserveResult result;
+    for (DeletedObject deleted; kind->list->NextDeleted(&deleted).ok();) {
+      static_cast<void>(
+          kind->list->ObserveDeleted(deleted.object, KeysOf(*kind, deleted.object), {}, &result));
+    }
+    kind->watching = kind->list->End().ok();
+  }
+  void ListAll(bool with_changes) {
+    List(&pods_, with_changes);  // First: a mapping waits for what it reads.
+    List(&secrets_, with_changes);
   }
   void Reconcile(size_t keys) {
     std::vector<HeldKey> held;
@@ -66,22 +142,27 @@ class WorldTest : public SourcesTest {
       static_cast<void>(queue_->TryGet(keys, &held));
     }
     for (const HeldKey& key : held) {
-      const auto found = world_.find(key.key);
-      reconciled_[key.key] = found == world_.end() ? "" : found->second;
+      reconciled_[key.key] = StateOf(key.key, pods_.cached, secrets_.cached);
       ++reconciles_;
       static_cast<void>(queue_->Done(key.key));
     }
   }
   void Kill() {
-    list_.reset();
-    watching_ = false;
+    for (Kind* kind : {&pods_, &secrets_}) {
+      kind->list.reset();
+      kind->watching = false;
+      kind->cached.clear();
+    }
+    late_.clear();
     Crash();
+    OpenSources();
   }
 
   std::mt19937_64 random_{support::Seed()};
-  World world_;
-  World reconciled_;  // An object that was gone: empty.
-  bool watching_ = false;
+  Kind pods_;
+  Kind secrets_;
+  std::vector<std::pair<Kind*, std::string>> late_;
+  World reconciled_;  // The state of each pod when it was last reconciled.
   uint64_t versions_ = 0;
   size_t reconciles_ = 0;
 };
@@ -103,13 +184,12 @@ TEST_F(WorldTest, NoChangeAndNoDeletionIsMissedOverKills) {
     }
     ListAll(false);
     Reconcile(SIZE_MAX);
-    for (const auto& [object, seen] : reconciled_) {
-      const auto found = world_.find(object);
-      ASSERT_EQ(seen, found == world_.end() ? "" : found->second)
-          << object << " in life " << life << " of seed " << support::Seed();
+    for (const auto& [pod, state] : reconciled_) {
+      ASSERT_EQ(state, StateOf(pod, pods_.world, secrets_.world))
+          << pod << " in life " << life << " of " << support::Seed();
     }
-    for (const auto& [object, version] : world_) {
-      ASSERT_TRUE(reconciled_.contains(object)) << object << " in life " << life;
+    for (const auto& [pod, version] : pods_.world) {
+      ASSERT_TRUE(reconciled_.contains(pod)) << pod << " in life " << life;
     }
     ASSERT_TRUE(queue_->Flush().ok());
     Kill();
