@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -11,7 +10,10 @@
 #include <utility>
 #include <vector>
 
+#include <absl/container/flat_hash_set.h>
+
 #include "base/step_progress.h"
+#include "engine/state/sequence_set.h"
 #include "storage/open.h"
 #include "storage/owner.h"
 #include "storage/queue_records.h"
@@ -34,31 +36,25 @@ using storage::RowRule;
 
 namespace {
 
-// Finds repeated values among very many, in 8 bytes for each, and twice as much while it grows.
-// Values of equal hashes may differ: the caller compares those few.
-class Repeats {
+// The keys of rows, of which no two may be the same: as hashes, since there may be more keys than
+// fit into memory. Keys of equal hashes may differ: the caller compares those few.
+class KeyHashes {
  public:
-  void Add(uint64_t hash) { hashes_.push_back(hash); }
-  void Sort() { std::sort(hashes_.begin(), hashes_.end()); }
-
-  // REQUIRES: sorted since the last Add.
-  bool Has(uint64_t hash) const { return std::binary_search(hashes_.begin(), hashes_.end(), hash); }
-
-  // The hashes that were added more than once, each once, sorted. REQUIRES: as Has.
-  std::vector<uint64_t> Take() && {
-    auto kept = hashes_.begin();
-    for (auto it = hashes_.begin(); it != hashes_.end();) {
-      const uint64_t hash = *it;
-      const auto end = std::find_if(it, hashes_.end(), [hash](uint64_t h) { return h != hash; });
-      if (end - it > 1) *kept++ = hash;
-      it = end;
-    }
-    hashes_.erase(kept, hashes_.end());
-    return std::move(hashes_);
+  void Add(std::string_view key) {
+    const uint64_t hash = HashOf(key);
+    if (!hashes_.insert(hash).second) repeated_.insert(hash);
   }
+  // The key may have been added.
+  bool MayHave(std::string_view key) const { return hashes_.contains(HashOf(key)); }
+  // It may have been added more than once.
+  bool MayRepeat(std::string_view key) const { return repeated_.contains(HashOf(key)); }
+  bool any_repeated() const { return !repeated_.empty(); }
 
  private:
-  std::vector<uint64_t> hashes_;
+  static uint64_t HashOf(std::string_view key) { return std::hash<std::string_view>()(key); }
+
+  absl::flat_hash_set<uint64_t> hashes_;
+  absl::flat_hash_set<uint64_t> repeated_;
 };
 
 std::string FamilyName(storage::Family family) {
@@ -104,30 +100,8 @@ class Findings {
   VerifyReport* const report_;
 };
 
-// How many values that may be repeated one more scan compares.
-constexpr size_t kSuspectsAtOnce = size_t{1} << 16;
-
-uint64_t HashOf(std::string_view key) { return std::hash<std::string_view>()(key); }
-
-// What no two rows of a queue may have in common.
-struct Unique {
-  uint64_t (*hash)(const Row& row);
-  std::string (*value)(const Row& row);
-  RowRule rule;  // Broken by a row whose value an earlier row has.
-};
-
-constexpr Unique kPendingKey = {[](const Row& row) { return HashOf(row.key()); },
-                                [](const Row& row) { return std::string(row.key()); },
-                                RowRule::kPendingTwice};
-constexpr Unique kDelayedKey = {kPendingKey.hash, kPendingKey.value, RowRule::kDelayedTwice};
-constexpr Unique kSequence = {
-    [](const Row& row) { return row.As<storage::PendingRecord>()->sequence; },
-    [](const Row& row) { return std::to_string(row.As<storage::PendingRecord>()->sequence); },
-    RowRule::kSequenceTwice};
-
-// The rows of one queue, each by itself and against one another (storage/row_rules.h). A queue may
-// have more keys than fit into memory: their hashes are kept, and the rows of equal hashes are read
-// again.
+// The rows of one queue, each by itself and against one another (storage/row_rules.h). The hashes
+// of keys are kept, and the rows of equal hashes are read again.
 class QueueCheck {
  public:
   QueueCheck(const storage::Reader& reader, QueueId id, const std::string& name,
@@ -145,7 +119,8 @@ class QueueCheck {
   using Families = std::vector<Family>;
 
   void CheckRows(const Families& families);
-  void FindRepeated(const Families& families, const Unique& unique, Repeats* repeats);
+  // Reports the keys that were added twice, which breaks the rule, and frees the hashes.
+  void FindRepeated(const Families& families, RowRule rule, KeyHashes* keys);
   // Visits the sound rows. The first scan counts all rows and reports the others.
   void Scan(Family family, bool is_first, const std::function<void(const Row&)>& visit);
   void Take(const Row& row);
@@ -167,10 +142,10 @@ class QueueCheck {
   const uint64_t high_water_mark_;
   Findings* const findings_;
   StepProgress* const step_;
-  Repeats quarantined_;
-  Repeats pending_;
-  Repeats sequences_;
-  Repeats delayed_;
+  KeyHashes quarantined_;
+  KeyHashes pending_;
+  SequenceSet sequences_;  // Of the pending rows.
+  KeyHashes delayed_;
   std::set<std::string, std::less<>> sources_;
   std::optional<storage::SourceId> source_;  // Whose objects are read.
 };
@@ -178,12 +153,10 @@ class QueueCheck {
 void QueueCheck::Run() {
   // Quarantine first: the other rows are compared with it.
   CheckRows({Family::kQuarantine});
-  quarantined_.Sort();
   CheckRows({Family::kDirty, Family::kLanes});
-  FindRepeated({Family::kDirty, Family::kLanes}, kPendingKey, &pending_);
-  FindRepeated({Family::kDirty, Family::kLanes}, kSequence, &sequences_);
+  FindRepeated({Family::kDirty, Family::kLanes}, RowRule::kPendingTwice, &pending_);
   CheckRows({Family::kDelayed});
-  FindRepeated({Family::kDelayed}, kDelayedKey, &delayed_);
+  FindRepeated({Family::kDelayed}, RowRule::kDelayedTwice, &delayed_);
   CheckRows({Family::kFailures, Family::kCursors, Family::kSources});
 }
 
@@ -193,22 +166,14 @@ void QueueCheck::CheckRows(const Families& families) {
   }
 }
 
-// Frees the memory of the hashes.
-void QueueCheck::FindRepeated(const Families& families, const Unique& unique, Repeats* repeats) {
-  repeats->Sort();
-  const std::vector<uint64_t> suspects = std::move(*repeats).Take();
-  *repeats = Repeats();
-  for (auto begin = suspects.begin(); begin != suspects.end();) {
-    const auto end = begin + std::min<ptrdiff_t>(suspects.end() - begin, kSuspectsAtOnce);
-    std::unordered_set<std::string> seen;
-    for (const Family family : families) {
-      Scan(family, false, [&](const Row& row) {
-        if (!std::binary_search(begin, end, unique.hash(row))) return;
-        if (!seen.insert(unique.value(row)).second) Report(row.key(), unique.rule);
-      });
-    }
-    begin = end;
+void QueueCheck::FindRepeated(const Families& families, RowRule rule, KeyHashes* keys) {
+  std::unordered_set<std::string> seen;
+  for (const Family family : keys->any_repeated() ? families : Families()) {
+    Scan(family, false, [&](const Row& row) {
+      if (keys->MayRepeat(row.key()) && !seen.emplace(row.key()).second) Report(row.key(), rule);
+    });
   }
+  *keys = KeyHashes();
 }
 
 void QueueCheck::Scan(Family family, bool is_first, const std::function<void(const Row&)>& visit) {
@@ -232,7 +197,7 @@ void QueueCheck::Scan(Family family, bool is_first, const std::function<void(con
 }
 
 bool QueueCheck::HasRow(RowPlace place, std::string_view key) const {
-  if (place != RowPlace::kQuarantine || !quarantined_.Has(HashOf(key))) return false;
+  if (place != RowPlace::kQuarantine || !quarantined_.MayHave(key)) return false;
   storage::QuarantineRecord record;
   std::string value;
   return storage::GetQuarantine(reader_, id_, key, &value, &record).ok();
@@ -245,16 +210,16 @@ void QueueCheck::CheckPlace(RowPlace place, std::string_view key) {
 void QueueCheck::Take(const Row& row) {
   const std::string_view key = row.key();
   if (const auto* pending = row.As<storage::PendingRecord>()) {
-    pending_.Add(HashOf(key));
-    sequences_.Add(pending->sequence);
+    pending_.Add(key);
+    if (!sequences_.Insert(pending->sequence)) Report(key, RowRule::kSequenceTwice);
     Report(key, storage::CheckSequence(pending->sequence, high_water_mark_));
   } else if (row.As<storage::DelayedRecord>()) {
-    delayed_.Add(HashOf(key));
+    delayed_.Add(key);
     CheckPlace(RowPlace::kDelayed, key);
   } else if (row.As<storage::FailureRecord>()) {
     CheckPlace(RowPlace::kFailures, key);
   } else if (row.As<storage::QuarantineRecord>()) {
-    quarantined_.Add(HashOf(key));
+    quarantined_.Add(key);
   } else if (const auto* source = row.As<storage::SourceRecord>()) {
     source_ = source->id;
     if (!source->name.empty() && !sources_.emplace(source->name).second) {

@@ -180,9 +180,9 @@ TEST_F(VerifyTest, NamesEachRepeatAmongManyKeys) {
     PutQuarantine(1, {.failures = {.key = "k100", .count = 1}}, batch);
   });
   const std::string pods = "queue pods: ";
-  EXPECT_EQ(Found(), pods + "key 'k7' is pending twice\n" +      //
-                         pods + "key 'k7' is pending twice\n" +  //
-                         pods + "key 'last' has a sequence that another key has\n" + pods +
+  EXPECT_EQ(Found(), pods + "key 'last' has a sequence that another key has\n" +  //
+                         pods + "key 'k7' is pending twice\n" +                   //
+                         pods + "key 'k7' is pending twice\n" + pods +
                          "key 'k100' is delayed and quarantined\n" + pods +
                          "key 'k19999' is delayed twice\n");
 }
