@@ -80,6 +80,11 @@ Status CheckFamilies(const std::string& dir, const Manifest& manifest) {
       return Status::NotSupported(dir + "/" + manifest.Name() + " has the family " + family.name +
                                   ", which this wq does not know: use the wq that wrote it");
     }
+    // Batches name a family by its number.
+    if (id >= uint32_t{kFamilyCount} || family.name != kFamilyNames[id]) {
+      return Status::Corruption(manifest.path + ": the family " + family.name + " has the number " +
+                                std::to_string(id));
+    }
   }
   return Status::Ok();
 }

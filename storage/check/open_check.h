@@ -43,9 +43,9 @@ Status CheckStore(const std::string& dir, const Format& format, ValidLengths* va
 Status CheckDatabase(const std::string& dir, Manifest* manifest, ValidLengths* valid_lengths);
 
 bool HasFamily(const Manifest& manifest, std::string_view name);
-// Whether the database has exactly the families of this format; a store of an earlier version may
-// lack the later ones. Corruption: a family is missing; NotSupported: there is a family that this
-// version does not know.
+// Whether the database has exactly the families of this format, under their numbers; a store of an
+// earlier version may lack the later ones. Corruption: a family is missing or has another number;
+// NotSupported: there is a family that this version does not know.
 Status CheckFamilies(const std::string& dir, const Manifest& manifest);
 
 // Whether RocksDB opens the database, without its logs.

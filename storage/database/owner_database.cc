@@ -56,6 +56,21 @@ class LentBatch final : public rocksdb::WriteBatch {
   MutationBatch* const lender_;
 };
 
+// Of a mutant: the first mutation of a batch, apart from the others.
+void WriteFirst(rocksdb::DB* db, const MutationBatch& batch) {
+  MutationBatch first;
+  batch.ForEach([&first](const Mutation& mutation) {
+    if (!first.empty()) return;
+    if (mutation.is_put) {
+      first.Put(mutation.family, mutation.key, mutation.value);
+    } else {
+      first.Erase(mutation.family, mutation.key);
+    }
+  });
+  LentBatch lent(&first);
+  db->Write(rocksdb::WriteOptions(), &lent).PermitUncheckedError();
+}
+
 // Storage::Scan, by `options`.
 Status ScanDatabase(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* family,
                     rocksdb::ReadOptions options, const std::string& dir, std::string_view begin,
@@ -255,10 +270,6 @@ Status OwnerDatabase::OpenDatabase(Found found, ValidLengths valid_lengths) {
     families_.insert(families_.end(), made.begin(), made.end());
     if (!status.ok()) return FromRocksdb(status, "creating " + dir_);
   }
-  family_ids_match_ = true;
-  for (size_t i = 0; i < families_.size(); ++i) {
-    family_ids_match_ = family_ids_match_ && families_[i]->GetID() == i;
-  }
   return background_->Get();
 }
 
@@ -297,11 +308,10 @@ Status OwnerDatabase::Write(MutationBatch& batch, bool sync) {
     status = FlushFullFamilies();
     if (!status.ok()) return StopWrites(FromRocksdb(status, "flushing " + dir_));
   }
-  if (family_ids_match_ && !WQ_MUTANT(half_a_batch)) {
+  if (WQ_MUTANT(half_a_batch)) WriteFirst(db_.get(), batch);
+  {
     LentBatch lent(&batch);
     status = db_->Write(options, &lent);
-  } else {
-    status = WriteConverted(options, batch);
   }
   return status.ok() ? Status::Ok() : StopWrites(FromRocksdb(status, "writing " + dir_));
 }
@@ -328,25 +338,6 @@ rocksdb::Status OwnerDatabase::FlushFullFamilies() {
   if (status.IsTryAgain()) return rocksdb::Status::OK();
   unchecked_bytes_ = 0;
   return status;
-}
-
-// Mutation by mutation, for a database in which the families have other ids.
-rocksdb::Status OwnerDatabase::WriteConverted(const rocksdb::WriteOptions& options,
-                                              const MutationBatch& batch) {
-  rocksdb::WriteBatch converted;
-  batch.ForEach([this, &converted](const Mutation& mutation) {
-    rocksdb::ColumnFamilyHandle* const family = Handle(mutation.family);
-    // A WriteBatch in memory refuses only what is over 4 GiB.
-    const rocksdb::Status status =
-        mutation.is_put ? converted.Put(family, ToSlice(mutation.key), ToSlice(mutation.value))
-                        : converted.Delete(family, ToSlice(mutation.key));
-    WQ_CHECK(status.ok(), "a mutation does not fit a write batch");
-    if (WQ_MUTANT(half_a_batch) && converted.Count() == 1) {
-      db_->Write(rocksdb::WriteOptions(), &converted).PermitUncheckedError();
-      converted.Clear();
-    }
-  });
-  return db_->Write(options, &converted);
 }
 
 Status OwnerDatabase::Sync() {

@@ -27,7 +27,6 @@ namespace rocksdb {
 class ColumnFamilyHandle;
 class DB;
 class Env;
-struct WriteOptions;
 }  // namespace rocksdb
 
 namespace wq::storage {
@@ -80,7 +79,6 @@ class OwnerDatabase final : public Storage {
   // Records the first failure, after which CheckWritable fails; returns it.
   Status StopWrites(Status status);
   rocksdb::Status FlushFullFamilies();
-  rocksdb::Status WriteConverted(const rocksdb::WriteOptions& options, const MutationBatch& batch);
   Status CloseDatabase();
   void DropHandles();
 
@@ -101,7 +99,6 @@ class OwnerDatabase final : public Storage {
   std::unique_ptr<ProcessLog> log_;                     // Null: none.
   Status log_status_;                                   // Why log_ is null.
   size_t unchecked_bytes_ = 0;                          // Written since the last FlushFullFamilies.
-  bool family_ids_match_ = false;  // Each family of db_ has its Family number as id.
 
   Mutex mu_;
   Status failure_ WQ_GUARDED_BY(mu_);  // The first failed write, or why Reopen failed.

@@ -2,7 +2,6 @@
 #include "storage/mutation_batch.h"
 
 #include <gtest/gtest.h>
-#include <rocksdb/db.h>
 #include <rocksdb/write_batch.h>
 
 #include <memory>
@@ -125,64 +124,6 @@ TEST(MutationBatch, GrowsByWholeBatches) {
   other.Clear();
   other.Erase(Family::kLanes, "k");
   ExpectRowsInRocksdb({{false, 2, "k", ""}}, &other);
-}
-
-std::vector<std::unique_ptr<rocksdb::ColumnFamilyHandle>> OpenFamilies(
-    const std::string& dir, std::unique_ptr<rocksdb::DB>* db) {
-  std::vector<rocksdb::ColumnFamilyDescriptor> descriptors;
-  for (const char* name : kFamilyNames) {
-    descriptors.emplace_back(name, rocksdb::ColumnFamilyOptions());
-  }
-  std::vector<rocksdb::ColumnFamilyHandle*> opened;
-  rocksdb::DB* raw = nullptr;
-  EXPECT_TRUE(rocksdb::DB::Open(rocksdb::DBOptions(), dir, descriptors, &opened, &raw).ok());
-  db->reset(raw);
-  std::vector<std::unique_ptr<rocksdb::ColumnFamilyHandle>> families;
-  families.reserve(opened.size());
-  for (rocksdb::ColumnFamilyHandle* family : opened) families.emplace_back(family);
-  return families;
-}
-
-// With other numbers every batch would have to be converted.
-TEST(MutationBatch, ANewStoresFamiliesHaveTheirNumbers) {
-  const TestDirectory dir;
-  std::unique_ptr<Storage> storage;
-  ASSERT_OK(OpenNew(dir / "s", &storage));
-  storage.reset();
-  std::unique_ptr<rocksdb::DB> db;
-  const auto families = OpenFamilies(dir / "s", &db);
-  for (size_t i = 0; i < families.size(); ++i) EXPECT_EQ(families[i]->GetID(), i);
-}
-
-TEST(MutationBatch, IsConvertedForFamiliesOfOtherNumbers) {
-  const TestDirectory dir;
-  std::unique_ptr<Storage> storage;
-  ASSERT_OK(OpenNew(dir / "s", &storage));
-  ASSERT_OK(storage->Close());
-  {
-    std::unique_ptr<rocksdb::DB> db;
-    const auto families = OpenFamilies(dir / "s", &db);
-    rocksdb::ColumnFamilyHandle* made = nullptr;
-    ASSERT_TRUE(db->DropColumnFamily(families[1].get()).ok());
-    ASSERT_TRUE(db->CreateColumnFamily(rocksdb::ColumnFamilyOptions(), "dirty", &made).ok());
-    EXPECT_EQ(made->GetID(), uint32_t{kFamilyCount});
-    delete made;
-  }
-  const auto expect_contents = [&storage] {
-    EXPECT_EQ(Contents(*storage, Family::kDirty), "a=1");
-    EXPECT_EQ(Contents(*storage, Family::kLanes), "b=2");
-  };
-  ASSERT_OK(OpenExisting(dir / "s", &storage));
-  MutationBatch batch;
-  batch.Put(Family::kDirty, "a", "1");
-  batch.Put(Family::kDirty, "c", "3");
-  batch.Put(Family::kLanes, "b", "2");
-  batch.Erase(Family::kDirty, "c");
-  ASSERT_OK(storage->Write(batch, true));
-  expect_contents();
-  storage.reset();  // As a crash: the batch is read from the log.
-  ASSERT_OK(OpenExisting(dir / "s", &storage));
-  expect_contents();
 }
 
 }  // namespace

@@ -243,13 +243,15 @@ void ChangeFamilies(const std::string& dir, const std::string& add, const std::s
   delete db;
 }
 
-TEST_F(OpenTest, AMissingFamilyIsCorruptionAndAnUnknownOneNotSupported) {
+TEST_F(OpenTest, AFamilyThatIsUnknownOrMissingOrHasAnotherNumberIsRefused) {
   MakeStore();
-  ChangeFamilies(store_, "", "delayed");
-  ExpectRefused(StatusCode::kCorruption, "delayed");
-  ChangeFamilies(store_, "delayed", "");
   ChangeFamilies(store_, "tomorrow", "");
   ExpectRefused(StatusCode::kNotSupported, "tomorrow");
+  ChangeFamilies(store_, "", "tomorrow");
+  ChangeFamilies(store_, "", "delayed");
+  ExpectRefused(StatusCode::kCorruption, "the family delayed is missing");
+  ChangeFamilies(store_, "delayed", "");
+  ExpectRefused(StatusCode::kCorruption, "the family delayed has the number");
 }
 
 // Creation that ended early, step by step: opening refuses, creating finishes it.
