@@ -2,7 +2,6 @@
 
 #include <rocksdb/options.h>
 #include <rocksdb/sst_file_reader.h>
-#include <rocksdb/write_batch.h>
 
 #include <memory>
 #include <optional>
@@ -18,28 +17,6 @@
 namespace wq::storage {
 namespace {
 
-constexpr uint32_t kDefaultFamily = 0;  // RocksDB's own, always with this id.
-
-class ChangeVisitor final : public rocksdb::WriteBatch::Handler {
- public:
-  ChangeVisitor(uint64_t sequence, const std::function<void(const Change&)>& visit)
-      : sequence_(sequence), visit_(visit) {}
-
-  rocksdb::Status PutCF(uint32_t family, const rocksdb::Slice& key,
-                        const rocksdb::Slice& value) override {
-    visit_({family, sequence_++, true, key.ToStringView(), value.ToStringView()});
-    return rocksdb::Status::OK();
-  }
-  rocksdb::Status DeleteCF(uint32_t family, const rocksdb::Slice& key) override {
-    visit_({family, sequence_++, false, key.ToStringView(), {}});
-    return rocksdb::Status::OK();
-  }
-
- private:
-  uint64_t sequence_;
-  const std::function<void(const Change&)>& visit_;
-};
-
 // Called with each version of a record of the default family, and the file that has it.
 using VisitValue = std::function<void(std::string_view value, const std::string& path)>;
 
@@ -51,7 +28,7 @@ Status In(const std::string& path, const Status& status) {
 
 Status VisitInTables(const std::string& dir, const Manifest& manifest, std::string_view key,
                      const VisitValue& visit) {
-  const auto found = manifest.families.find(kDefaultFamily);
+  const auto found = manifest.families.find(static_cast<uint32_t>(Family::kDefault));
   if (found == manifest.families.end()) return Status::Ok();
   rocksdb::Options options;
   options.info_log = SilentLogger();
@@ -78,8 +55,8 @@ Status VisitInLogs(const std::string& dir, const Manifest& manifest, std::string
     WalSummary summary;
     const std::string path = dir + "/" + wal->name;
     const auto take = [&](std::string_view batch) {
-      return ForEachChange(batch, [&](const Change& change) {
-        if (change.family == kDefaultFamily && change.is_put && change.key == key) {
+      return ForEachChange(batch, [&](const Mutation& change, uint64_t /*sequence*/) {
+        if (change.family == Family::kDefault && change.is_put && change.key == key) {
           found = true;
           visit(change.value, path);
         }
@@ -93,11 +70,15 @@ Status VisitInLogs(const std::string& dir, const Manifest& manifest, std::string
 
 }  // namespace
 
-Status ForEachChange(std::string_view batch, const std::function<void(const Change&)>& visit) {
-  const rocksdb::WriteBatch changes{std::string(batch)};
-  ChangeVisitor visitor(LittleEndianAt<uint64_t>(batch, 0), visit);
-  const rocksdb::Status status = changes.Iterate(&visitor);
-  return status.ok() ? Status::Ok() : Status::Corruption(TextOf(status, ""));
+Status ForEachChange(std::string_view batch, const VisitChange& visit) {
+  MutationBatch changes;
+  if (!changes.AppendMutations(batch.substr(kBatchHeaderBytes)) ||
+      changes.count() != LittleEndianAt<uint32_t>(batch, 8)) {
+    return Status::Corruption("a record that is no batch of puts and erases");
+  }
+  auto sequence = LittleEndianAt<uint64_t>(batch, 0);
+  changes.ForEach([&](const Mutation& change) { visit(change, sequence++); });
+  return Status::Ok();
 }
 
 Status FindStoreRecord(const std::string& dir, const Manifest& manifest, StoreRecord* record) {

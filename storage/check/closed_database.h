@@ -8,23 +8,16 @@
 #include <string_view>
 
 #include "storage/check/manifest.h"
+#include "storage/mutation_batch.h"
 #include "storage/records.h"
 #include "wq/status.h"
 
 namespace wq::storage {
 
-// One version of a record.
-struct Change {
-  uint32_t family = 0;  // The id of the manifest.
-  uint64_t sequence = 0;
-  bool is_put = false;  // Otherwise an erase, and `value` is empty.
-  std::string_view key = {};
-  std::string_view value = {};
-};
-
-// Calls `visit` with each change of a log's record, in order. Corruption: the record is not a batch
-// of puts and erases.
-Status ForEachChange(std::string_view batch, const std::function<void(const Change&)>& visit);
+// Calls `visit` with each change of a log's record, which is as long as a batch's header at least,
+// and its sequence, in order. Corruption: the record is not a batch of puts and erases.
+using VisitChange = std::function<void(const Mutation& change, uint64_t sequence)>;
+Status ForEachChange(std::string_view batch, const VisitChange& visit);
 
 // Reads the store's own record from its tables, or else from its logs. It has one version, since it
 // is written once (see also OwnerDatabase::Renew). NotFound. Corruption names the file.

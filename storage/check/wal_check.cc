@@ -10,8 +10,6 @@
 namespace wq::storage {
 namespace {
 
-constexpr size_t kBatchHeaderBytes = 12;
-
 bool Has(const std::vector<WalFile>& wals, uint64_t number) {
   return std::any_of(wals.begin(), wals.end(),
                      [number](const WalFile& wal) { return wal.number == number; });

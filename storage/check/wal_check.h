@@ -40,6 +40,8 @@
 
 namespace wq::storage {
 
+inline constexpr size_t kBatchHeaderBytes = 12;  // Sequence and count.
+
 // The contents of one log.
 struct WalSummary : LogSummary {
   // Of the first record, and the one after the last record.
@@ -52,9 +54,8 @@ struct WalSummary : LogSummary {
 Status CheckWal(const std::string& path, WalSummary* summary);
 
 // Reads all logs that the manifest needs. Corruption names a log that is damaged, missing, or
-// before missing records. `valid_lengths`,
-// unless null, gets those of logs with a zero-filled tail. A running owner may append during the
-// call: its last record then is torn.
+// before missing records. `valid_lengths`, unless null, gets those of logs with a zero-filled tail.
+// A running owner may append during the call: its last record then is torn.
 Status CheckWals(const std::string& dir, const Manifest& manifest, ValidLengths* valid_lengths);
 
 // Names the write-ahead log that is missing or cut off, if the process log shows that the database

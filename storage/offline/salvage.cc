@@ -132,7 +132,7 @@ class Salvaging {
   void TakeProcessLog(uint64_t number, std::optional<LogPosition> from);
   // `where`: the file that has them. Each call's count as younger than all that was taken before.
   void TakeMutations(const std::string& where, std::string_view mutations);
-  void Apply(const WalFile& wal, const Change& change);
+  void Apply(const WalFile& wal, const Mutation& change, uint64_t sequence);
   void Take(Place place, const Age& age, std::optional<std::string> value);
 
   const std::string& dir_;
@@ -392,7 +392,9 @@ Status Salvaging::TakeLog(const WalFile& wal, std::optional<uint64_t>* next_sequ
                          std::to_string(sequence));
     }
     *next_sequence = sequence + LittleEndianAt<uint32_t>(batch, 8);
-    Status status = ForEachChange(batch, [&](const Change& change) { Apply(wal, change); });
+    Status status = ForEachChange(batch, [&](const Mutation& change, uint64_t changed_at) {
+      Apply(wal, change, changed_at);
+    });
     // The checksum matches, but the record is not a batch that wq writes.
     if (!status.ok()) Lose(wal.name, "the changes of sequence " + std::to_string(sequence));
     return Status::Ok();
@@ -499,22 +501,18 @@ void Salvaging::TakeProcessLog(uint64_t number, std::optional<LogPosition> from)
   for (const std::string& mutations : run) TakeMutations(name, mutations);
 }
 
-void Salvaging::Apply(const WalFile& wal, const Change& change) {
-  if (change.family >= static_cast<uint32_t>(kFamilyCount)) {
-    Lose(wal.name, "a record of an unknown family");
-    return;
-  }
+void Salvaging::Apply(const WalFile& wal, const Mutation& change, uint64_t sequence) {
   if (tables_are_known_) {
-    const auto family = manifest_.families.find(change.family);
+    const auto family = manifest_.families.find(static_cast<uint32_t>(change.family));
     // The change is in a table, which may have it without its sequence; a later change of the same
     // record may be there as well.
     if (family != manifest_.families.end() && wal.number < family->second.log_number.value_or(0)) {
       return;
     }
   }
-  Place place(static_cast<Family>(change.family), std::string(change.key));
+  Place place(change.family, std::string(change.key));
   doubtful_.erase(place);  // Most likely it is older than the log.
-  Take(std::move(place), {.sequence = change.sequence},
+  Take(std::move(place), {.sequence = sequence},
        change.is_put ? std::optional<std::string>(change.value) : std::nullopt);
 }
 
