@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/causes.h"
+#include "storage/field_reader.h"
 #include "storage/record_decode.h"
 #include "storage/record_keys.h"
 #include "storage/records.h"
@@ -314,30 +315,18 @@ Status GetObject(const Reader& reader, QueueId queue, SourceId source, std::stri
 bool DecodeKeys(std::string_view bytes, std::string_view object,
                 std::vector<std::string_view>* keys) {
   keys->clear();
-  while (!bytes.empty()) {
-    uint64_t size = 0;
-    bool more = true;
-    for (unsigned shift = 0; more; shift += 7) {
-      if (bytes.empty() || shift > 28) return false;
-      const auto byte = static_cast<uint8_t>(bytes.front());
-      bytes.remove_prefix(1);
-      size |= uint64_t{byte & 0x7FU} << shift;
-      more = byte >= 0x80;
-    }
-    if (size > bytes.size()) return false;
-    keys->push_back(size == 0 ? object : bytes.substr(0, size));
-    bytes.remove_prefix(size);
+  FieldReader fields(bytes);
+  while (fields.more()) {
+    const std::string_view key = fields.Bytes();
+    keys->push_back(key.empty() ? object : key);
   }
-  return true;
+  return fields.good();
 }
 
 Causes DecodeCauses(std::string_view bytes) {
   Causes causes;
   pb::Causes message;
-  if (bytes.size() > INT_MAX ||
-      !message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
-    return causes;
-  }
+  if (!Parse(bytes, &message)) return causes;
   causes.left_out = message.left_out();
   for (const pb::Causes::Cause& cause : message.causes()) {
     if (CheckCause(cause.reason(), cause.trace()).ok()) {

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "base/files.h"
-#include "storage/check/field_reader.h"
 #include "storage/check/log_scan.h"
+#include "storage/field_reader.h"
 
 namespace wq::storage {
 namespace {

@@ -14,7 +14,7 @@
 
 #include "base/files.h"
 #include "base/little_endian.h"
-#include "storage/check/field_reader.h"
+#include "storage/field_reader.h"
 #include "storage/rocksdb/setup.h"
 
 #define XXH_INLINE_ALL

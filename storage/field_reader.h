@@ -1,5 +1,4 @@
-// FieldReader: parses varints and strings from the front of bytes that RocksDB wrote. Internal to
-// storage/.
+// FieldReader: parses varints and strings from the front of bytes. Internal to storage/.
 //
 //   FieldReader fields(bytes);
 //   const uint64_t number = fields.Number();
