@@ -23,8 +23,6 @@
 namespace wq::storage {
 namespace {
 
-using AllRows = std::map<std::pair<int, std::string>, std::string>;
-
 // One of several stores, or one store at one of several instants, damaged.
 struct DamagedStore {
   std::string what;
@@ -35,21 +33,6 @@ struct DamagedStore {
 
 class AgreementTest : public ::testing::Test {
  protected:
-  // Without the rows of the store itself, which a repaired store has of its own.
-  AllRows RowsIn(const std::string& dir) {
-    AllRows rows;
-    std::unique_ptr<Reader> reader;
-    EXPECT_OK(OpenReader(dir, &reader));
-    for (int family = 0; reader != nullptr && family < kFamilyCount; ++family) {
-      EXPECT_OK(reader->Scan(static_cast<Family>(family), "", "", [&](auto key, auto value) {
-        const bool own = key == kStoreKey || key == kProcessLogKey;
-        if (!own) rows.emplace(std::pair(family, key), value);
-        return true;
-      }));
-    }
-    return rows;
-  }
-
   const AllRows& RowsOf(const TemplateStore& store) {
     const auto [found, is_new] = sound_rows_.try_emplace(&store);
     if (is_new) {
@@ -95,6 +78,11 @@ class AgreementTest : public ::testing::Test {
   uint64_t accepted_ = 0;
   uint64_t refused_ = 0;
 };
+
+TEST_F(AgreementTest, ASoundStoreIsAcceptedAndSavedWhole) {
+  for (const TemplateStore& store : AllTemplateStores()) Check({store.name, &store, store.files});
+  EXPECT_EQ(refused_, 0U);
+}
 
 // The log is intact, and ends before the position that the database has.
 TEST_F(AgreementTest, AnOlderProcessLogOfTheSameOwnerIsReported) {

@@ -18,7 +18,6 @@
 
 #include "refusal.h"
 #include "storage/open.h"
-#include "storage/process_log/format.h"
 #include "template_store.h"
 #include "tests/storage/support.h"
 #include "tests/support/environment.h"
@@ -356,43 +355,6 @@ TEST_F(CorruptionTest, AProcessLogWithoutItsDatabaseIsRefused) {
     Check(files, {"", [](const std::string&) { return false; }});
   }
   EXPECT_EQ(same_, 0U);
-}
-
-// In another boot a power cut may have kept any subset of the pages of a process log, and so of its
-// bits. The state is an earlier one then, at least that of the database.
-TEST_F(CorruptionTest, AfterAPowerCutADamagedProcessLogShowsAnEarlierState) {
-  const uint64_t seed = support::Seed();
-  std::cout << "WQ_SEED=" << seed << std::endl;
-  std::mt19937_64 random(seed);
-  for (const TemplateStore& store : {MakeLoggedStore(), MakeSmallLoggedStore()}) {
-    const auto log = std::find_if(store.files.begin(), store.files.end(),
-                                  [](const auto& file) { return IsProcessLog(file.first); });
-    ASSERT_NE(log, store.files.end());
-    ProcessLogHeader header;
-    ASSERT_OK(DecodeLogHeader(std::string_view(log->second).substr(0, kLogPageBytes), &header));
-    header.boot_id = "another-boot";
-    Files files = store.files;
-    std::string& contents = files[log->first];
-    contents.replace(0, kLogPageBytes, EncodeLogHeader(header));
-    const std::string whole = contents;
-    const auto earlier = [&store](const std::string& state) { return IsAState(store, state); };
-    Check(files, {"", [&store](const std::string& state) { return state == store.state; }});
-    for (size_t page = kLogEndOffset; page < whole.size(); page += kLogPageBytes) {
-      SCOPED_TRACE(store.name + ", zeros from " + std::to_string(page));
-      contents = whole;
-      contents.replace(page, kLogPageBytes, kLogPageBytes, '\0');
-      Check(files, {"", earlier});
-    }
-    EXPECT_EQ(refused_, 0U);
-    for (uint64_t n = FromEnvironment("WQ_CORRUPTION_CASES", 200); n > 0; --n) {
-      const size_t at = kLogEndOffset + random() % (whole.size() - kLogEndOffset);
-      SCOPED_TRACE(store.name + ", byte " + std::to_string(at));
-      contents = whole;
-      contents[at] = static_cast<char>(contents[at] ^ (1 << random() % 8));
-      Check(files, {"", earlier});
-    }
-    EXPECT_EQ(refused_, 0U);
-  }
 }
 
 }  // namespace

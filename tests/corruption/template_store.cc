@@ -233,6 +233,20 @@ void WriteStore(const Files& files, const std::string& dir, const Files& dir_hol
   }
 }
 
+AllRows RowsIn(const std::string& dir) {
+  AllRows rows;
+  std::unique_ptr<Reader> reader;
+  EXPECT_OK(OpenReader(dir, &reader));
+  for (int i = 0; reader != nullptr && i < kFamilyCount; ++i) {
+    const auto family = static_cast<Family>(i);
+    EXPECT_OK(reader->Scan(family, "", "", [&](std::string_view key, std::string_view value) {
+      if (key != kStoreKey && key != kProcessLogKey) rows.emplace(std::pair(family, key), value);
+      return true;
+    }));
+  }
+  return rows;
+}
+
 Status StateOf(const Reader& reader, std::string* state) {
   state->clear();
   for (int family = 0; family < kFamilyCount; ++family) {

@@ -8,8 +8,10 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "storage/storage.h"
@@ -74,6 +76,11 @@ std::string LinesOf(const Findings& findings) {
 // and not written again.
 void WriteStore(const Files& files, const std::string& dir, const Files& dir_holds = {});
 inline Files ReadStore(const std::string& dir) { return support::ReadFiles(dir); }
+
+// The records of a store, by family and key, without its own and that of the process log, which a
+// repaired store has of its own.
+using AllRows = std::map<std::pair<Family, std::string>, std::string>;
+AllRows RowsIn(const std::string& dir);
 
 // Every record of every family, but that of the process log. Not Ok: a record could not be read.
 Status StateOf(const Reader& reader, std::string* state);

@@ -1,5 +1,5 @@
-// Verify: a sound store has no findings. Damage that an opening refuses is found, and so are rows
-// that break a rule. See also row_rules_test.cc.
+// Verify: damage that an opening refuses is found, and so are rows that break a rule. See also
+// row_rules_test.cc, and agreement_test.cc for sound stores.
 #include "wq/verify.h"
 
 #include <gtest/gtest.h>
@@ -39,20 +39,6 @@ class VerifyTest : public ::testing::Test {
   const Scratch scratch_;
   const std::string store_ = scratch_ / "store";
 };
-
-TEST_F(VerifyTest, SoundStoresHaveNoFindings) {
-  for (const TemplateStore& store : AllTemplateStores()) {
-    SCOPED_TRACE(store.name);
-    WriteStore(store.files, store_);
-    VerifyReport report;
-    ASSERT_OK(Verify(store_, {}, &report));
-    EXPECT_EQ(LinesOf(report.findings), "");
-    EXPECT_EQ(report.queues, 1U);
-    EXPECT_GT(report.rows, 10U);
-    EXPECT_FALSE(report.owner_alive);
-    EXPECT_TRUE(ReadStore(store_) == store.files);
-  }
-}
 
 // Every door has one opinion of a store: a reader, the owner, Verify, a snapshot.
 TEST_F(VerifyTest, AMissingFileIsTheSameAtEveryDoor) {
