@@ -1,7 +1,6 @@
-// What the tests of records share: a storage in memory, and the limits of numbers.
+// What the tests of records share: a storage in memory.
 #pragma once
 
-#include <limits>
 #include <memory>
 
 #include "storage/records.h"
@@ -11,10 +10,6 @@
 namespace wq::storage {
 
 inline constexpr QueueId kQueue = 7;
-inline constexpr int64_t kMin = std::numeric_limits<int64_t>::min();
-inline constexpr int64_t kMax = std::numeric_limits<int64_t>::max();
-inline constexpr Lane kLowestLane = std::numeric_limits<Lane>::min();
-inline constexpr Lane kHighestLane = std::numeric_limits<Lane>::max();
 
 class RecordsTest : public ::testing::Test {
  protected:

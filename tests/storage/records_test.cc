@@ -1,9 +1,11 @@
 #include "storage/records.h"
 
+#include <limits>
 #include <string>
 #include <vector>
 
 #include "storage/record_keys.h"
+#include "storage/records.pb.h"
 #include "storage/row.h"
 #include "tests/storage/records_fixture.h"
 
@@ -97,31 +99,46 @@ TEST_F(RecordsTest, DamageIsCorruptionThatNamesTheRecord) {
   expect_corrupt(Family::kDefault, "queue/q", "\x08", "default, record 0x71756575652f71");
 }
 
-TEST_F(RecordsTest, DamageIsCorruptionForALookUpToo) {
-  batch_.Put(Family::kDefault, StateKey(kQueue), "\x12\x05g");
-  const std::string key = QueueKeyPrefix(kQueue) + "k";
-  batch_.Put(Family::kFailures, key, "\x08");
-  batch_.Put(Family::kQuarantine, key, "\x08");
-  std::string pending_key;
-  AppendPendingKey(kQueue, kFastLane, 1, "k", &pending_key);
-  batch_.Put(Family::kDirty, pending_key, "\x08\x01\x1a\x05g");
-  Apply();
-  std::string buffer;
-  QueueStateRecord state;
-  EXPECT_STATUS(kCorruption, "default, record", GetQueueState(storage_, kQueue, &buffer, &state));
-  FailureRecord failures;
-  EXPECT_STATUS(kCorruption, "failures, record 0x000000076b",
-                GetFailures(storage_, kQueue, "k", &buffer, &failures));
-  QuarantineRecord quarantined;
-  EXPECT_STATUS(kCorruption, "quarantine, record 0x000000076b",
-                GetQuarantine(storage_, kQueue, "k", &buffer, &quarantined));
-  PendingRecord pending;
-  EXPECT_STATUS(kCorruption, "dirty, record",
-                FindPending(storage_, kQueue, "k", &buffer, &pending));
+// Values of integers only are written without a Protobuf message.
+TEST_F(RecordsTest, IntegersOfEveryMagnitudeAreWhatProtobufWrites) {
+  std::vector<int64_t> numbers = {0, std::numeric_limits<int64_t>::min()};
+  for (int bit = 0; bit < 63; ++bit) {
+    for (const int64_t number : {int64_t{1} << bit, (int64_t{1} << bit) - 1}) {
+      numbers.push_back(number);
+      numbers.push_back(-number);
+    }
+  }
+  for (const int64_t number : numbers) {
+    pb::PendingRecord pending;
+    pending.set_sequence(static_cast<uint64_t>(number));
+    pending.set_added_at_us(~number);
+    PutPending(kQueue,
+               {.key = "k", .sequence = pending.sequence(), .added_at_us = pending.added_at_us()},
+               &batch_);
+    pb::DelayedRecord delayed;
+    delayed.set_delay_us(number);
+    delayed.set_added_at_us(number ^ 1);
+    delayed.set_lane(static_cast<Lane>(number));
+    delayed.set_debounced(number % 2 != 0);
+    delayed.set_resync(number % 3 != 0);
+    PutDelayed(kQueue,
+               {.key = "k",
+                .delay_us = number,
+                .added_at_us = delayed.added_at_us(),
+                .lane = delayed.lane(),
+                .debounced = delayed.debounced(),
+                .resync = delayed.resync()},
+               &batch_);
+    std::string values;
+    batch_.ForEach([&values](const Mutation& put) { values += put.value; });
+    batch_.Clear();
+    ASSERT_EQ(Hex(values), Hex(pending.SerializeAsString() + delayed.SerializeAsString()));
+  }
 }
 
 TEST(RecordKeys, LanesSortHigherFirst) {
-  const std::vector<Lane> lanes = {kHighestLane, 1, 0, -1, kSlowLane, kLowestLane};
+  const std::vector<Lane> lanes = {std::numeric_limits<Lane>::max(), 1, 0, -1, kSlowLane,
+                                   std::numeric_limits<Lane>::min()};
   for (size_t i = 0; i < lanes.size(); ++i) {
     EXPECT_EQ(LaneOfCode(LaneCode(lanes[i])), lanes[i]);
     if (i > 0) {

@@ -159,12 +159,6 @@ TEST_F(OpenTest, ADatabaseOfAnotherProgramIsRefused) {
   EXPECT_EQ(Fingerprint(store_), before);
 }
 
-TEST_F(OpenTest, AMissingCurrentNeverBecomesANewStore) {
-  MakeStore();
-  std::filesystem::remove(store_ + "/CURRENT");
-  ExpectRefused(StatusCode::kCorruption, "CURRENT");
-}
-
 // OWNER has no part of the store's data: an owner makes it anew, and nothing else needs it.
 TEST_F(OpenTest, AMissingOwnerIsNoDamage) {
   MakeStore();
@@ -204,18 +198,6 @@ TEST_F(OpenTest, AnotherFormatVersionIsNotSupported) {
   MakeStore();
   WriteFile(store_ + "/FORMAT", "wq-store 4 and whatever version 4 has to say\n");
   ExpectRefused(StatusCode::kNotSupported, "format version 4; this wq reads versions 1 to 3");
-}
-
-TEST_F(OpenTest, AMissingTableFileIsCorruption) {
-  MakeStore();
-  const std::vector<std::string> tables = FilesWithSuffix(store_, ".sst");
-  ASSERT_FALSE(tables.empty());
-  for (const std::string& name : tables) std::filesystem::remove(store_ + "/" + name);
-  // RocksDB tries the name of an old file format last, and reports that name.
-  const std::string number = tables[0].substr(0, tables[0].find('.'));
-  ExpectRefused(StatusCode::kCorruption, number);
-  // The table may never have been in the store: the manifest can be wrong.
-  ExpectRefused(StatusCode::kCorruption, "which MANIFEST-");
 }
 
 // The store's database, opened as RocksDB sees it.
