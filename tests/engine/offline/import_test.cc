@@ -10,7 +10,6 @@
 #include "tests/engine/offline/store_view_fixture.h"
 #include "tests/support/environment.h"
 #include "wq/clock.h"
-#include "wq/limiter.h"
 #include "wq/queue.h"
 #include "wq/store.h"
 
@@ -19,7 +18,6 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
-using testing::IsEmpty;
 
 QueueInfo InfoOf(const std::string& name, uint64_t sequence_high_water = 0) {
   QueueInfo info;
@@ -143,6 +141,7 @@ TEST_F(ImportTest, WithoutFinishNothingWasImported) {
   EXPECT_THAT(Names(), ElementsAre("pods"));
 }
 
+// A dry run finds what contradicts, too. For more contradictions see row_rules_test.cc.
 TEST_F(ImportTest, RefusesWhatContradicts) {
   using State = EntryState;
   for (const bool dry_run : {false, true}) {
@@ -150,19 +149,11 @@ TEST_F(ImportTest, RefusesWhatContradicts) {
     Added("p", State::kPending);
     Added("d", State::kDelayed);
     Added("q", State::kQuarantined, 1);
-    Added("f", State::kFailing, 1);
     Added("p", State::kDelayed, 2);  // Pending and delayed at once is valid.
     Added("q", State::kPending);     // While a worker holds it.
-    Refused("pending twice", "p", State::kPending);
     Refused("delayed twice", "d", State::kDelayed);
     Refused("in quarantine twice", "q", State::kQuarantined, 1);
-    Refused("delayed and quarantined", "d", State::kQuarantined, 1);
-    Refused("delayed and quarantined", "q", State::kDelayed);
-    Refused("both failing and quarantined", "f", State::kQuarantined, 1);
     Refused("both failing and quarantined", "q", State::kFailing, 1);
-    Refused("key is empty", "", State::kPending);
-    Refused("too long", std::string(kMaxKeyBytes + 1, 'k'), State::kPending);
-    Refused("without failures", "g", State::kFailing);
     EXPECT_EQ(importer_->SetQueue(InfoOf("a b")).code(), StatusCode::kInvalidArgument);
     EXPECT_EQ(importer_->SetCursor("pods", "", "x").code(), StatusCode::kInvalidArgument);
   }
@@ -218,83 +209,46 @@ TEST_F(ImportTest, NoDelayedKeyComesBeforeItsReadyTime) {
   EXPECT_GT(queue->Counts().next_due_us, 23 * kHour);
 }
 
-// --- What no queue holds ---
-
-void ExpectBad(const Status& s, const std::string& why) {
-  EXPECT_EQ(s.code(), StatusCode::kInvalidArgument) << s.ToString();
-  EXPECT_THAT(s.message(), ::testing::HasSubstr(why));
-}
-
-TEST(ImportCheck, WhatNoQueueHoldsIsRefused) {
-  const auto with = [](const auto& change) {
-    Entry entry;
-    entry.key = "k";
-    change(&entry);
-    return CheckImported(entry);
+// What each row may not have: see row_rules_test.cc.
+TEST_F(ImportTest, WhatNoQueueHoldsIsRefused) {
+  constexpr uint64_t kTooOften = uint64_t{1} << 63;
+  Entry plain;
+  plain.key = "k";
+  const auto delayed = [&plain](int64_t added_at_us, int64_t delay_us, int64_t ready_at_us) {
+    Entry entry = plain;
+    entry.state = EntryState::kDelayed;
+    entry.added_at_us = added_at_us;
+    entry.delay_us = delay_us;
+    entry.ready_at_us = ready_at_us;
+    return entry;
   };
-  EXPECT_TRUE(with([](Entry*) {}).ok());
-  ExpectBad(with([](Entry* e) { e->key.clear(); }), "the key is empty");
-  ExpectBad(with([](Entry* e) { e->key.assign(kMaxKeyBytes + 1, 'k'); }), "is too long");
-  ExpectBad(with([](Entry* e) { e->group.assign(kMaxGroupBytes + 1, 'g'); }),
-            "a group that is too long");
-  ExpectBad(with([](Entry* e) { e->sequence = UINT64_MAX; }), "a sequence that is out of range");
-  ExpectBad(with([](Entry* e) { e->delay_us = -1; }), "a delay that is out of range");
-  ExpectBad(with([](Entry* e) { e->delay_us = kMaxDelay.count() + 1; }),
-            "a delay that is out of range");
-  const auto delayed = [](Entry* e, int64_t added_at_us, int64_t delay_us, int64_t ready_at_us) {
-    e->state = EntryState::kDelayed;
-    e->added_at_us = added_at_us;
-    e->delay_us = delay_us;
-    e->ready_at_us = ready_at_us;
+  const auto failed = [&plain](EntryState state, uint64_t count) {
+    Entry entry = plain;
+    entry.state = state;
+    if (count > 0 || state == EntryState::kQuarantined) entry.failures.emplace().count = count;
+    return entry;
   };
-  EXPECT_TRUE(with([&](Entry* e) { delayed(e, 10, 5, 15); }).ok());
-  EXPECT_TRUE(with([&](Entry* e) { delayed(e, 10, 5, 14); }).ok());
-  ExpectBad(
-      with([&](Entry* e) { delayed(e, 10, 5, 16); }),
-      "is ready after its delay has ended: ready_at is later than added_at and delay_seconds");
-  EXPECT_TRUE(with([&](Entry* e) { delayed(e, 10, 5, INT64_MIN); }).ok());
-  ExpectBad(with([&](Entry* e) { delayed(e, INT64_MIN, 0, INT64_MAX); }), "is ready after");
-  EXPECT_TRUE(with([&](Entry* e) { delayed(e, INT64_MAX, 5, INT64_MAX); }).ok());
-  ExpectBad(with([](Entry* e) { e->state = EntryState::kFailing; }), "failing without failures");
-  ExpectBad(with([](Entry* e) { e->failures.emplace(); }), "has failures that count none");
-  ExpectBad(with([](Entry* e) {
-              e->failures.emplace().count = 1;
-              e->failures->last_error.assign(kMaxErrorBytes + 1, 'e');
-            }),
-            "a last error that is too long");
-  const auto failed = [](Entry* e, EntryState state, uint64_t count) {
-    e->state = state;
-    e->failures.emplace().count = count;
-  };
-  for (const EntryState state : {EntryState::kPending, EntryState::kQuarantined}) {
-    EXPECT_TRUE(with([&](Entry* e) { failed(e, state, INT64_MAX); }).ok());
-    ExpectBad(with([&](Entry* e) { failed(e, state, UINT64_MAX); }),
-              "has 18446744073709551615 failures, more than 9223372036854775807");
+  Entry keyless;
+  const std::pair<Entry, const char*> cases[] = {
+      {plain, ""},
+      {keyless, "the key is empty"},
+      {delayed(10, 5, 15), ""},
+      {delayed(10, 5, 14), ""},
+      {delayed(10, 5, 16),
+       "is ready after its delay has ended: ready_at is later than added_at and delay_seconds"},
+      {delayed(10, 5, INT64_MIN), ""},
+      {delayed(INT64_MIN, 0, INT64_MAX), "is ready after"},
+      {delayed(INT64_MAX, 5, INT64_MAX), ""},
+      {failed(EntryState::kFailing, 0), "failing without failures"},
+      {failed(EntryState::kQuarantined, 0), ""},
+      {failed(EntryState::kPending, kTooOften - 1), ""},
+      {failed(EntryState::kPending, kTooOften), "has 9223372036854775808 failures, more than"},
+      {failed(EntryState::kQuarantined, kTooOften), "has 9223372036854775808 failures, more than"}};
+  for (const auto& [entry, why] : cases) {
+    const Status s = CheckImported(entry);
+    EXPECT_EQ(s.ok(), std::string_view(why).empty()) << s.ToString();
+    EXPECT_THAT(s.message(), HasSubstr(why));
   }
-  EXPECT_TRUE(with([](Entry* e) {
-                e->state = EntryState::kQuarantined;
-                e->failures.emplace();
-              }).ok());
-}
-
-TEST(ImportCheck, QueuesAndCursors) {
-  QueueInfo info;
-  info.name = "q";
-  EXPECT_TRUE(CheckImported(info).ok());
-  info.limiter_state.assign(kMaxLimiterStateBytes + 1, 's');
-  ExpectBad(CheckImported(info), "a limiter state that is too long");
-  info.limiter_state.clear();
-  info.sequence_high_water = UINT64_MAX;
-  ExpectBad(CheckImported(info), "a high-water mark that is out of range");
-  info.sequence_high_water = storage::kMaxSequence + 1;
-  EXPECT_TRUE(CheckImported(info).ok());
-  info.shards = UINT32_MAX;
-  ExpectBad(CheckImported(info), "too many shards");
-  info.name = "a/b";
-  ExpectBad(CheckImported(info), "queue");
-  EXPECT_TRUE(CheckImportedCursor("c", "v").ok());
-  ExpectBad(CheckImportedCursor("", "v"), "cursor");
-  ExpectBad(CheckImportedCursor("c", std::string(kMaxCursorBytes + 1, 'v')), "too long");
 }
 
 }  // namespace

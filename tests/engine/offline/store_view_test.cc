@@ -12,7 +12,6 @@ namespace {
 
 using testing::ElementsAre;
 using testing::IsEmpty;
-using testing::StartsWith;
 
 TEST_F(StoreViewTest, AMissingStoreIsNotFoundAndNotMade) {
   const std::string missing = root_ / "nothing";
