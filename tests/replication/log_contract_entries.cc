@@ -11,16 +11,6 @@ using std::chrono::milliseconds;
 
 // --- Entries ---
 
-TEST_P(ReplicatedLogContract, ReadsWhatWasAppended) {
-  const LogLease lease = Own("a");
-  Fill(lease, 1, "abc");
-  EXPECT_EQ(Entries(1), "1=a 2=b 3=c");
-  EXPECT_EQ(Entries(3), "3=c");
-  EXPECT_EQ(Entries(4), "");
-  EXPECT_EQ(State().first, 1U);
-  EXPECT_EQ(State().last, 3U);
-}
-
 TEST_P(ReplicatedLogContract, EntriesHaveAnyBytes) {
   const LogLease lease = Own("a");
   std::string bytes;
@@ -156,15 +146,6 @@ TEST_P(ReplicatedLogContract, TruncatingAllEntriesForgetsNoNumber) {
 }
 
 // --- Followers ---
-
-TEST_P(ReplicatedLogContract, AFollowerBeginsInTheMiddle) {
-  const LogLease lease = Own("a");
-  Fill(lease, 1, "abc");
-  Watch watch(log_.get(), 2);
-  ASSERT_OK(watch.UntilEntries("2=b 3=c"));
-  Fill(lease, 4, "de");
-  ASSERT_OK(watch.UntilEntries("2=b 3=c 4=d 5=e"));
-}
 
 TEST_P(ReplicatedLogContract, TheFirstCallReportsOwnerAndSuccessor) {
   const LogLease lease = Own("a");
