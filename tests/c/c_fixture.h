@@ -10,6 +10,14 @@
 
 namespace wq::c {
 
+// A struct that begins with its size, otherwise of zeros.
+template <typename T>
+T Sized() {
+  T sized{};
+  sized.size = sizeof sized;
+  return sized;
+}
+
 class CTest : public ::testing::Test {
  protected:
   CTest() {
@@ -29,6 +37,11 @@ class CTest : public ::testing::Test {
   }
   wq_code Done(std::string_view key) {
     return wq_queue_done(queue_, key.data(), key.size(), &error_);
+  }
+  wq_counts Counts() {
+    auto counts = Sized<wq_counts>();
+    EXPECT_EQ(wq_queue_counts(queue_, &counts, &error_), WQ_OK);
+    return counts;
   }
   // The next key, or the name of the code.
   std::string Get(int64_t timeout_us = 0) {

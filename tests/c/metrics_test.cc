@@ -50,8 +50,7 @@ TEST(TextMetricsTest, ASeriesIsWrittenInTheTextFormat) {
 class MetricsCTest : public CTest {};
 
 TEST_F(MetricsCTest, AStoreHasItsMetricsUntilItIsFreed) {
-  wq_store_options options{};
-  options.size = sizeof options;
+  auto options = Sized<wq_store_options>();
   options.metrics = 1;
   wq_store store = WQ_NO_STORE;
   ASSERT_EQ(wq_store_open_in_memory(&options, &store, &error_), WQ_OK) << error_.message;

@@ -195,8 +195,7 @@ TEST_F(MisuseTest, AnEarlierStructIsFilledToItsSize) {
 
 TEST_F(MisuseTest, OptionsOutOfRangeAreRefused) {
   const auto open = [this](const std::function<void(wq_queue_options*)>& change) {
-    wq_queue_options options{};
-    options.size = sizeof options;
+    auto options = Sized<wq_queue_options>();
     change(&options);
     return wq_store_open_queue(store_, "q", &options, &queue_, &error_);
   };
@@ -212,11 +211,9 @@ TEST_F(MisuseTest, OptionsOutOfRangeAreRefused) {
 }
 
 TEST_F(MisuseTest, AMalformedLimiterIsRefused) {
-  wq_limiter limiter{};
+  auto limiter = Sized<wq_limiter>();
   const wq_limiter* itself[] = {&limiter};
-  limiter.size = sizeof limiter;
-  wq_queue_options options{};
-  options.size = sizeof options;
+  auto options = Sized<wq_queue_options>();
   options.limiter = &limiter;
   const auto open = [&] { return wq_store_open_queue(store_, "q", &options, &queue_, &error_); };
   limiter.kind = WQ_LIMITER_CONTROLLER + 1;
@@ -259,8 +256,7 @@ TEST_F(MisuseTest, AMessageIsCutOnAUtf8Boundary) {
 }
 
 TEST_F(MisuseTest, AWorkerThatIsBlockedCannotLeave) {
-  wq_queue_options options{};
-  options.size = sizeof options;
+  auto options = Sized<wq_queue_options>();
   options.shards = 1;
   OpenQueue(&options);
   wq_worker worker = WQ_NO_WORKER;

@@ -20,8 +20,6 @@ namespace {
 class OptionsCTest : public CTest {
  protected:
   OptionsCTest() {
-    options_.size = sizeof options_;
-    add_.size = sizeof add_;
     // The group of a key is its first byte.
     options_.group_of = [](void*, const char* key, size_t, char* group, size_t) {
       *group = *key;
@@ -29,12 +27,6 @@ class OptionsCTest : public CTest {
     };
   }
 
-  wq_counts Counts() {
-    wq_counts counts{};
-    counts.size = sizeof counts;
-    EXPECT_EQ(wq_queue_counts(queue_, &counts, &error_), WQ_OK);
-    return counts;
-  }
   wq_code AddWith(std::string_view key) {
     return wq_queue_add(queue_, key.data(), key.size(), &add_, nullptr, &error_);
   }
@@ -45,8 +37,8 @@ class OptionsCTest : public CTest {
     return error_.message;
   }
 
-  wq_queue_options options_{};
-  wq_add_options add_{};
+  wq_queue_options options_ = Sized<wq_queue_options>();
+  wq_add_options add_ = Sized<wq_add_options>();
 };
 
 TEST_F(OptionsCTest, AFullQueueWaitsOrRefusesAndAStuckKeyIsCounted) {
@@ -67,12 +59,10 @@ TEST_F(OptionsCTest, AFullQueueWaitsOrRefusesAndAStuckKeyIsCounted) {
 }
 
 TEST_F(OptionsCTest, LimitsBoundGroupsAndTheQueue) {
-  wq_group_limits of_groups{};
-  of_groups.size = sizeof of_groups;
+  auto of_groups = Sized<wq_group_limits>();
   of_groups.per_second = 0.001;
   of_groups.burst = 2;
-  wq_group_limits of_queue{};
-  of_queue.size = sizeof of_queue;
+  auto of_queue = Sized<wq_group_limits>();
   of_queue.max_processing = 3;
   const int32_t lanes[] = {5};
   options_.order = WQ_ORDER_FAIR;
@@ -171,8 +161,7 @@ TEST_F(OptionsCTest, ABatchCountsAllRefusedKeysAndNamesThoseThatHaveRoom) {
   OpenQueue();
   const std::string list = ListOf({"", "a", "", "b"});
   wq_refused refused[1];
-  wq_batch_result result{};
-  result.size = sizeof result;
+  auto result = Sized<wq_batch_result>();
   result.refused_keys = refused;
   result.refused_capacity = 1;
   EXPECT_EQ(wq_queue_add_batch(queue_, list.data(), list.size(), nullptr, &result, &error_), WQ_OK);

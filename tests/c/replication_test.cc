@@ -70,16 +70,14 @@ class ReplicationTest : public testing::Test {
   }
 
   wq_replication Options(const char* name) const {
-    wq_replication options{};
-    options.size = sizeof options;
+    auto options = Sized<wq_replication>();
     options.log = log_;
     options.name = name;
     options.lease_ms = 60'000;
     return options;
   }
   wq_code TryOpen(const wq_replication* replication, wq_store* store) {
-    wq_store_options options{};
-    options.size = sizeof options;
+    auto options = Sized<wq_store_options>();
     options.create_if_missing = 1;
     options.replication = replication;
     const std::string dir = dir_ / ("store" + std::to_string(stores_.size()));
@@ -95,8 +93,7 @@ class ReplicationTest : public testing::Test {
     return store;
   }
   wq_code Add(wq_queue queue, const std::string& key, int32_t durability) {
-    wq_add_options options{};
-    options.size = sizeof options;
+    auto options = Sized<wq_add_options>();
     options.durability = durability;
     return wq_queue_add(queue, key.data(), key.size(), &options, nullptr, &error_);
   }
@@ -163,8 +160,7 @@ TEST_F(ReplicationTest, TheNextOwnerHasWhatTheFormerOneHasAdded) {
 
   ASSERT_EQ(wq_store_wait_for_leadership(second, kPatienceUs, &error_), WQ_OK) << error_.message;
   EXPECT_GT(EpochOf(second), epoch);
-  wq_replica_state state{};
-  state.size = sizeof state;
+  auto state = Sized<wq_replica_state>();
   ASSERT_EQ(wq_store_replica(second, &state, &error_), WQ_OK) << error_.message;
   EXPECT_EQ(state.owner, 1);
   EXPECT_EQ(state.epoch, EpochOf(second));

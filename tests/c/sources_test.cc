@@ -23,8 +23,7 @@ class SourcesCTest : public CTest {  // With a store on disk.
   }
 
   void Open() {
-    wq_store_options options{};
-    options.size = sizeof options;
+    auto options = Sized<wq_store_options>();
     options.create_if_missing = 1;
     wq_store_free(store_, nullptr);
     ASSERT_EQ(wq_store_open((dir_ / "store").c_str(), &options, &store_, &error_), WQ_OK);
@@ -40,8 +39,7 @@ class SourcesCTest : public CTest {  // With a store on disk.
   wq_code Observe(wq_source by, std::string_view object, std::string_view version) {
     keys_.size = 0;
     EXPECT_EQ(wq_keys_append(&keys_, object.data(), object.size(), nullptr), WQ_OK);
-    wq_observation seen{};
-    seen.size = sizeof seen;
+    auto seen = Sized<wq_observation>();
     seen.object = object.data();
     seen.object_size = object.size();
     seen.version = version.data();
@@ -49,12 +47,6 @@ class SourcesCTest : public CTest {  // With a store on disk.
     seen.keys = keys_.data;
     seen.keys_size = keys_.size;
     return wq_source_observe(by, &seen, nullptr, nullptr, &error_);
-  }
-  wq_counts Counts() {
-    wq_counts counts{};
-    counts.size = sizeof counts;
-    EXPECT_EQ(wq_queue_counts(queue_, &counts, &error_), WQ_OK);
-    return counts;
   }
 
   const support::ScratchDirectory dir_;
@@ -120,8 +112,7 @@ TEST_F(SourcesCTest, WhatIsOutOfBoundsIsRefusedAsAWhole) {
   const wq_source list = BeginList();
   for (const auto& row : rows) {
     for (const wq_source by : {pods_, list}) {
-      wq_observation seen{};
-      seen.size = sizeof seen;
+      auto seen = Sized<wq_observation>();
       seen.object = "o";
       seen.object_size = 1;
       row.change(&seen);
@@ -178,13 +169,11 @@ TEST_F(SourcesCTest, ACallOfAListInItsOwnCallbackIsRefused) {
     wq_source list;
     wq_code codes[3];
   } called{};
-  wq_queue_options options{};
-  options.size = sizeof options;
+  auto options = Sized<wq_queue_options>();
   options.group_arg = &called;
   options.group_of = [](void* arg, const char*, size_t, char*, size_t) {
     auto* const by = static_cast<Called*>(arg);
-    wq_observation seen{};
-    seen.size = sizeof seen;
+    auto seen = Sized<wq_observation>();
     seen.object = "x";
     seen.object_size = 1;
     by->codes[0] = wq_source_observe(by->list, &seen, nullptr, nullptr, nullptr);
@@ -208,8 +197,7 @@ TEST_F(SourcesCTest, ListsAreFreedWhileThreadsCallThemAndTheirStoreEnds) {
     std::vector<std::thread> threads;
     for (const wq_source by : {pods_, list}) {
       threads.emplace_back([by] {
-        wq_observation seen{};
-        seen.size = sizeof seen;
+        auto seen = Sized<wq_observation>();
         seen.object = "o";
         seen.object_size = 1;
         wq_code code = WQ_OK;
