@@ -30,7 +30,7 @@ Status Take(QueueObject& queue, int64_t timeout_us, std::string* key, wq::Lane* 
             const Get& get) {
   Status status = get(wq::c::ToTimeout(timeout_us), key, lane);
   if (timeout_us == 0 && status.code() == StatusCode::kTimedOut) {
-    queue.readiness->Request();
+    queue.readiness.Request();
     // For keys that were added before the request.
     status = get(std::chrono::microseconds(0), key, lane);
   }
@@ -186,7 +186,7 @@ wq_code wq_queue_added_again(wq_queue queue, const char* key, size_t key_size, i
 
 wq_code wq_queue_ready_fd(wq_queue queue, int* fd, wq_error* error) {
   return Call<QueueObject>(queue.handle, error, [&](QueueObject& q) {
-    return fd == nullptr ? wq::c::NullArgument("fd") : q.readiness->NewDescriptor(fd);
+    return fd == nullptr ? wq::c::NullArgument("fd") : q.readiness.NewDescriptor(q.queue, fd);
   });
 }
 

@@ -69,10 +69,8 @@ Status EndStore(uint64_t handle, StoreObject* object) {
   auto queues = RetireAll<QueueObject>(object->queues);
   RetireAll<WorkerObject>(object->workers).clear();
   RetireAll<SourceObject>(object->sources).clear();
-  for (const auto& queue : queues) {
-    queue->readiness.reset();
-  }
-  object->store.reset();  // Before what its queues borrow.
+  queues.clear();  // They listen to the store.
+  object->store.reset();
   return status;
 }
 
@@ -124,16 +122,15 @@ wq_code wq_store_open_queue(wq_store store, const char* name, const wq_queue_opt
   return Call<StoreObject>(store.handle, error, [&](StoreObject& s) -> Status {
     auto object = std::make_unique<QueueObject>();
     wq::QueueOptions queue_options;
-    if (Status bad = FirstError(
-            {NoneYet("queue", queue), NotNull("name", name), NotInCallback("wq_store_open_queue"),
-             wq::c::ToQueueOptions(options, &queue_options, &object->readiness)});
+    if (Status bad = FirstError({NoneYet("queue", queue), NotNull("name", name),
+                                 NotInCallback("wq_store_open_queue"),
+                                 wq::c::ToQueueOptions(options, &queue_options)});
         !bad.ok()) {
       return bad;
     }
     if (Status failed = s.store->OpenQueue(name, queue_options, &object->queue); !failed.ok()) {
       return failed;
     }
-    object->readiness->Of(object->queue);
     object->store = &s;
     object->max_key_bytes = queue_options.max_key_bytes;
     queue->handle = s.queues.Insert(object);

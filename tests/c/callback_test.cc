@@ -1,6 +1,7 @@
 // The callbacks of the C interface: when they are called, and which calls they may not make.
 
-#include <atomic>
+#include <unistd.h>
+
 #include <cstring>
 #include <stdexcept>
 #include <vector>
@@ -12,20 +13,16 @@ namespace {
 
 class CallbackTest : public CTest {
  protected:
-  CallbackTest() { options_.size = sizeof options_; }
-
-  wq_queue_options options_{};
+  wq_queue_options options_ = Sized<wq_queue_options>();
 };
 
 TEST_F(CallbackTest, ACallWithItsOwnDelayCallsNoLimiter) {
-  wq_limiter limiter{};
-  limiter.size = sizeof limiter;
+  auto limiter = Sized<wq_limiter>();
   limiter.kind = WQ_LIMITER_ITEM_EXPONENTIAL;
   limiter.base_us = limiter.max_us = 3'600'000'000;
   options_.limiter = &limiter;
   OpenQueue(&options_);
-  wq_add_options add{};
-  add.size = sizeof add;
+  auto add = Sized<wq_add_options>();
   add.has_retry_delay = 1;
   add.retry_delay_us = -5;  // The same as no delay.
   EXPECT_EQ(wq_queue_add_rate_limited(queue_, "k", 1, "no", 2, &add, nullptr, &error_), WQ_OK);
@@ -88,28 +85,32 @@ TEST_F(CallbackTest, ACallbackCannotCloseOrFree) {
   EXPECT_EQ(Get(), "a");
 }
 
-TEST_F(CallbackTest, ReadyNotifiesOnceAfterCallsThatFoundNoKey) {
-  static std::atomic<int> notifications;
-  notifications = 0;
-  options_.ready = [](void*) { ++notifications; };
-  OpenQueue(&options_);
+TEST_F(CallbackTest, ADescriptorIsReadableOnceAfterCallsThatFoundNoKey) {
+  OpenQueue();
+  int fd = -1;
+  ASSERT_EQ(wq_queue_ready_fd(queue_, &fd, &error_), WQ_OK);
+  const auto notifications = [fd] {  // Since the last reading.
+    uint64_t count = 0;
+    return ::read(fd, &count, sizeof count) < 0 ? 0 : count;
+  };
   ASSERT_EQ(Add("a"), WQ_OK);
-  EXPECT_EQ(notifications, 0);  // No call has requested one.
+  EXPECT_EQ(notifications(), 0U);  // No call has requested one.
   EXPECT_EQ(Get(), "a");
   EXPECT_EQ(Get(1), "TimedOut");  // A waiting call requests none.
   ASSERT_EQ(Add("b"), WQ_OK);
-  EXPECT_EQ(notifications, 0);
+  EXPECT_EQ(notifications(), 0U);
   EXPECT_EQ(Get(), "b");
   EXPECT_EQ(Get(), "TimedOut");
   EXPECT_EQ(Get(), "TimedOut");
   ASSERT_EQ(Add("c"), WQ_OK);
   ASSERT_EQ(Add("d"), WQ_OK);
-  EXPECT_EQ(notifications, 1);
+  EXPECT_EQ(notifications(), 1U);
   EXPECT_EQ(Get(), "c");
   EXPECT_EQ(Get(), "d");
   EXPECT_EQ(Get(), "TimedOut");
   ASSERT_EQ(wq_queue_stop(queue_, &error_), WQ_OK);
-  EXPECT_EQ(notifications, 2);
+  EXPECT_EQ(notifications(), 1U);
+  ::close(fd);
 }
 
 }  // namespace

@@ -60,7 +60,7 @@ struct QueueObject {
   StoreObject* store = nullptr;  // Lives longer.
   Queue* queue = nullptr;
   size_t max_key_bytes = 0;
-  std::unique_ptr<Readiness> readiness;  // Ends before the store.
+  Readiness readiness;  // Ends before the store.
 };
 
 struct WorkerObject {

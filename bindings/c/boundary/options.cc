@@ -77,19 +77,6 @@ Status ToFlow(const wq_queue_options& in, QueueOptions* out) {
        ToEnum("options.when_full", in.when_full, WhenFull::kRefuse, &out->when_full)});
 }
 
-void ToCallbacks(const wq_queue_options& in, QueueOptions* out,
-                 std::unique_ptr<Readiness>* readiness) {
-  if (in.group_of != nullptr) {
-    out->group_of = [group_of = in.group_of, arg = in.group_arg](std::string_view key) {
-      std::array<char, kMaxGroupBytes> group{};
-      const CallbackScope scope;
-      const size_t size = group_of(arg, key.data(), key.size(), group.data(), group.size());
-      return std::string(group.data(), std::min(size, group.size()));
-    };
-  }
-  *readiness = std::make_unique<Readiness>(in.ready, in.ready_arg);
-}
-
 Status ToReplication(const wq_replication* in, std::optional<Replication>* out) {
   if (in == nullptr) {
     return {};
@@ -160,8 +147,7 @@ Status ToStoreOptions(const wq_store_options* in, StoreOptions* out,
   return s;
 }
 
-Status ToQueueOptions(const wq_queue_options* in, QueueOptions* out,
-                      std::unique_ptr<Readiness>* readiness) {
+Status ToQueueOptions(const wq_queue_options* in, QueueOptions* out) {
   wq_queue_options options;
   if (Status s = ReadSized("options", in, &options); !s.ok()) {
     return s;
@@ -172,7 +158,14 @@ Status ToQueueOptions(const wq_queue_options* in, QueueOptions* out,
   out->max_requeues = options.max_requeues;
   out->merge_delays = options.merge_delays != 0;
   SetUnlessZero(options.max_key_bytes, &out->max_key_bytes);
-  ToCallbacks(options, out, readiness);
+  if (options.group_of != nullptr) {
+    out->group_of = [group_of = options.group_of, arg = options.group_arg](std::string_view key) {
+      std::array<char, kMaxGroupBytes> group{};
+      const CallbackScope scope;
+      const size_t size = group_of(arg, key.data(), key.size(), group.data(), group.size());
+      return std::string(group.data(), std::min(size, group.size()));
+    };
+  }
   return FirstError({ToLanes(options, out), ToEnums(options, out), ToFlow(options, out),
                      MakeLimiter(options.limiter, &out->limiter)});
 }

@@ -6,7 +6,6 @@
 
 #include "bindings/c/boundary/clock.h"
 #include "bindings/c/boundary/metrics.h"
-#include "bindings/c/boundary/readiness.h"
 #include "wq/c/options.h"
 #include "wq/options.h"
 #include "wq/status.h"
@@ -16,8 +15,7 @@ namespace wq::c {
 // `metrics` and `clock` become null if the options have none; `out` borrows the clock.
 Status ToStoreOptions(const wq_store_options* in, StoreOptions* out,
                       std::shared_ptr<TextMetrics>* metrics, std::unique_ptr<CallbackClock>* clock);
-Status ToQueueOptions(const wq_queue_options* in, QueueOptions* out,
-                      std::unique_ptr<Readiness>* readiness);
+Status ToQueueOptions(const wq_queue_options* in, QueueOptions* out);
 
 // nullopt for WQ_DEFAULT_DURABILITY.
 Status ToDurability(int32_t in, std::optional<Durability>* out);

@@ -9,8 +9,6 @@
 #include <cstring>
 #include <string>
 
-#include "bindings/c/boundary/call.h"
-
 namespace wq::c {
 namespace {
 
@@ -30,43 +28,28 @@ Readiness::~Readiness() {
   }
 }
 
-void Readiness::Request() {
-  if (!listens_.load(std::memory_order_acquire)) {
-    const MutexLock lock(mu_);
-    if (listener_ == nullptr) {
-      listener_ = queue_->ListenReady([this] { Notify(); });
-      listens_.store(true, std::memory_order_release);
-    }
-  }
-  requested_.store(true);
-}
-
 void Readiness::Notify() noexcept {
   if (!requested_.load(std::memory_order_relaxed) || !requested_.exchange(false)) {
     return;
   }
-  if (callback_ != nullptr) {
-    const CallbackScope scope;
-    callback_(arg_);
-  }
-  if (const int fd = fd_.load(); fd >= 0) {
-    const int saved = errno;
-    const uint64_t one = 1;
-    // It can fail only if the counter is at its limit; then the descriptor is readable.
-    const ssize_t ignored = ::write(fd, &one, sizeof one);
-    static_cast<void>(ignored);
-    errno = saved;
-  }
+  const int saved = errno;
+  const uint64_t one = 1;
+  // It can fail only if the counter is at its limit; then the descriptor is readable.
+  const ssize_t ignored = ::write(fd_, &one, sizeof one);
+  static_cast<void>(ignored);
+  errno = saved;
 }
 
-Status Readiness::NewDescriptor(int* fd) {
+Status Readiness::NewDescriptor(Queue* queue, int* fd) {
   const MutexLock lock(mu_);
   if (fd_ < 0) {
-    const int made = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (made < 0) {
+    fd_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (fd_ < 0) {
       return SystemError("eventfd");
     }
-    fd_ = made;
+  }
+  if (listener_ == nullptr) {
+    listener_ = queue->ListenReady([this] { Notify(); });
   }
   const int copy = ::fcntl(fd_, F_DUPFD_CLOEXEC, 0);
   if (copy < 0) {

@@ -167,10 +167,6 @@ typedef struct wq_queue_options {
   size_t (*group_of)(void* arg, const char* key, size_t key_size, char* group, size_t capacity);
   void* group_arg;
 
-  // For event loops: see "Ready" in wq/c/queue.h.
-  void (*ready)(void* arg);
-  void* ready_arg;
-
   // AddAfter of a dirty key is an Add, and an Add cancels a delay: see QueueOptions::merge_delays
   // in wq/options.h.
   int32_t merge_delays;

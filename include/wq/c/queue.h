@@ -8,10 +8,9 @@
 // Ready. A program with many waiting workers and few threads (an event loop, another language's
 // scheduler) does not block in wq_queue_get, but calls it with timeout 0. Such a call that returns
 // WQ_TIMED_OUT requests one notification, which is sent when another call may succeed, or when the
-// queue shuts down. A notification calls wq_queue_options.ready, which should only wake a thread,
-// and makes the descriptor of wq_queue_ready_fd readable. It may be sent for a key that another
-// worker then gets, and one notification may cover any number of calls and keys: after it, call
-// until WQ_TIMED_OUT again.
+// queue shuts down. It makes the descriptor of wq_queue_ready_fd readable. It may be sent for a key
+// that another worker then gets, and one notification may cover any number of calls and keys: after
+// it, call until WQ_TIMED_OUT again.
 //
 //   for (;;) {                                                   // one thread for all workers
 //     while (wq_queue_get_batch(queue, 64, 0, &keys, NULL, &count, NULL) == WQ_OK) hand_out(&keys);
