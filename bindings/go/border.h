@@ -158,29 +158,15 @@ typedef struct wqgo_getter {
   int32_t has_lanes;  // The lanes of keys are wanted.
 } wqgo_getter;
 
-static inline wqgo_result wqgo_taken(wq_code code, const wq_error* error) {
-  const wqgo_result none = {code, 0, NULL};
-  return code == WQ_TIMED_OUT ? none
-                              : wqgo_result_of(code, 0, error);  // Frequent, so without a message.
-}
-
-// Takes the next key, without waiting; writes its bytes to `buffer`.
-static inline wqgo_result wqgo_get(wqgo_getter from, wqgo_buffer* buffer) {
-  wq_error error;
-  const wq_code code = from.worker.handle != 0
-                           ? wq_worker_get(from.worker, 0, &buffer->bytes, &error)
-                           : wq_queue_get(from.queue, 0, &buffer->bytes, &error);
-  return wqgo_taken(code, &error);
-}
-
 // Takes at most `max` keys, without waiting; writes a key list to `buffer`, and the keys' lanes to
 // `lanes` unless it is NULL.
-static inline wqgo_result wqgo_get_batch(wqgo_getter from, size_t max, wqgo_buffer* buffer,
-                                         int32_t* lanes) {
+static inline wqgo_result wqgo_get(wqgo_getter from, size_t max, wqgo_buffer* buffer,
+                                   int32_t* lanes) {
   wq_error error;
   const wq_code code =
       from.worker.handle != 0
           ? wq_worker_get_batch(from.worker, max, 0, &buffer->bytes, lanes, &buffer->count, &error)
           : wq_queue_get_batch(from.queue, max, 0, &buffer->bytes, lanes, &buffer->count, &error);
-  return wqgo_taken(code, &error);
+  const wqgo_result none = {code, 0, NULL};  // Frequent, so without a message.
+  return code == WQ_TIMED_OUT ? none : wqgo_result_of(code, 0, &error);
 }

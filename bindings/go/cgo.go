@@ -84,15 +84,10 @@ func (a *arena) text(s string) *C.char {
 	return c
 }
 
-// splitKeys returns the keys of a well-formed list. They share the list's memory.
-func splitKeys(list string, count int) []string {
-	keys := make([]string, 0, count)
-	for len(list) >= 4 {
-		size := int(list[0]) | int(list[1])<<8 | int(list[2])<<16 | int(list[3])<<24
-		keys = append(keys, list[4:4+size])
-		list = list[4+size:]
-	}
-	return keys
+// nextKey splits the first key off a well-formed list, which is not empty. It shares the memory.
+func nextKey(list string) (key, rest string) {
+	size := int(list[0]) | int(list[1])<<8 | int(list[2])<<16 | int(list[3])<<24
+	return list[4 : 4+size], list[4+size:]
 }
 
 // keyList is a key list for C, with room for the refused keys. Its memory is reused.
@@ -176,58 +171,43 @@ func (r buffer) giveBack() {
 
 func (r buffer) text() string { return C.GoStringN(r.c.bytes.data, C.int(r.c.bytes.size)) }
 
-// takeOne takes the next key without waiting, and its lane if the getter has lanes. code is
-// TimedOut, and err nil, if no key is queued.
-func takeOne(from C.wqgo_getter) (key string, lane Lane, code Code, err error) {
-	if from.has_lanes != 0 {
-		lanes := make([]C.int32_t, 1)
-		keys, code, err := takeMany(from, lanes, 1)
-		if len(keys) == 0 {
-			return "", 0, code, err
-		}
-		return keys[0], Lane(lanes[0]), code, err
-	}
+// takeKeys takes at most max keys without waiting. code is TimedOut, and err nil, if no key is
+// queued.
+func takeKeys(from C.wqgo_getter, max int) (keys []taken, code Code, err error) {
 	r := takeBuffer()
 	defer r.giveBack()
-	result := C.wqgo_get(from, r.c)
-	switch result.code {
-	case C.WQ_OK:
-		return r.text(), 0, 0, nil
-	case C.WQ_TIMED_OUT:
-		return "", 0, TimedOut, nil
-	}
-	err = errorOf(result)
-	return "", 0, codeOf(err), err
-}
-
-// takeMany takes at most max keys as takeOne does. It writes their lanes to `lanes`, which is nil
-// or has room for max.
-func takeMany(
-	from C.wqgo_getter, lanes []C.int32_t, max int) (keys []string, code Code, err error) {
-	r := takeBuffer()
-	defer r.giveBack()
+	var lanes []C.int32_t
 	var first *C.int32_t
-	if lanes != nil {
+	if from.has_lanes != 0 && max <= maxPoll { // GetBatch wants no lanes.
+		lanes = make([]C.int32_t, max)
 		first = &lanes[0]
 	}
-	result := C.wqgo_get_batch(from, C.size_t(max), r.c, first)
-	switch result.code {
-	case C.WQ_OK:
-		return splitKeys(r.text(), int(r.c.count)), 0, nil
-	case C.WQ_TIMED_OUT:
+	result := C.wqgo_get(from, C.size_t(max), r.c, first)
+	if result.code == C.WQ_TIMED_OUT {
 		return nil, TimedOut, nil
 	}
-	err = errorOf(result)
-	return nil, codeOf(err), err
+	if err := errorOf(result); err != nil {
+		return nil, codeOf(err), err
+	}
+	keys = make([]taken, r.c.count)
+	list := r.text()
+	for i := range keys {
+		keys[i].key, list = nextKey(list)
+		if lanes != nil {
+			keys[i].lane = Lane(lanes[i])
+		}
+	}
+	return keys, 0, nil
 }
 
 // readKeys returns the keys of the list that the call writes, such as a store's names of queues.
 func readKeys(body func(list *C.wq_bytes, e *C.wq_error) C.wq_code) ([]string, error) {
-	text, err := readBytes(body)
-	if err != nil {
-		return nil, err
+	list, err := readBytes(body)
+	keys := []string{}
+	for key := ""; list != ""; keys = append(keys, key) {
+		key, list = nextKey(list)
 	}
-	return splitKeys(text, 8), nil
+	return keys, err
 }
 
 // readBytes returns the bytes that the call writes.

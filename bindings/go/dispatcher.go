@@ -42,9 +42,8 @@ type waiter struct {
 }
 
 type answer struct {
-	key  string
-	lane Lane // If the getter has lanes.
-	err  error
+	taken
+	err error
 }
 
 // maxPoll bounds the keys of one poll.
@@ -60,19 +59,27 @@ func (d *dispatcher) notify() {
 	}
 }
 
-// get waits for a key. A key that is handed out while the context ends is returned.
-func (d *dispatcher) get(ctx context.Context) (key string, lane Lane, err error) {
+// get waits for one key, and takes further queued keys if no other Get waits.
+func (d *dispatcher) get(ctx context.Context, max int) ([]taken, error) {
 	if err := ctx.Err(); err != nil {
-		return "", 0, err
+		return nil, err
 	}
-	if d.count.Load() == 0 { // No other Get waits.
-		key, lane, code, err := takeOne(d.from)
+	if d.count.Load() == 0 {
+		keys, code, err := takeKeys(d.from, max)
 		if code != TimedOut {
-			return key, lane, err
+			return keys, err
 		}
 	}
-	a := d.wait(ctx)
-	return a.key, a.lane, a.err
+	first := d.wait(ctx)
+	if first.err != nil {
+		return nil, first.err
+	}
+	keys := []taken{first.taken}
+	if max > 1 && d.count.Load() == 0 {
+		more, _, _ := takeKeys(d.from, max-1) // The next call returns its error too.
+		keys = append(keys, more...)
+	}
+	return keys, nil
 }
 
 func (d *dispatcher) waitingGets() int { return int(d.count.Load()) }
@@ -150,13 +157,9 @@ func (d *dispatcher) poll() {
 			break
 		}
 		d.mu.Unlock()
-		var lanes []C.int32_t
-		if d.from.has_lanes != 0 {
-			lanes = make([]C.int32_t, len(reserved))
-		}
-		keys, code, err := takeMany(d.from, lanes, len(reserved))
+		keys, code, err := takeKeys(d.from, len(reserved))
 		d.mu.Lock()
-		d.deliver(reserved, keys, lanes, err)
+		d.deliver(reserved, keys, err)
 		if code == TimedOut && !d.again {
 			break // A notification is due.
 		}
@@ -182,18 +185,14 @@ func (d *dispatcher) reserve() []*waiter {
 	return reserved
 }
 
-// deliver ends a poll: it answers the first waiters with the keys, and all with an error. lanes is
-// nil if the getter has none. REQUIRES: mu.
-func (d *dispatcher) deliver(reserved []*waiter, keys []string, lanes []C.int32_t, err error) {
+// deliver ends a poll: it answers the first waiters with the keys, and all with an error.
+// REQUIRES: mu.
+func (d *dispatcher) deliver(reserved []*waiter, keys []taken, err error) {
 	for i, w := range reserved {
 		w.reserved = false
 		switch {
 		case i < len(keys):
-			a := answer{key: keys[i]}
-			if lanes != nil {
-				a.lane = Lane(lanes[i])
-			}
-			d.reply(w, a)
+			d.reply(w, answer{taken: keys[i]})
 		case err != nil:
 			d.reply(w, answer{err: err})
 		case w.cancelled != nil:
@@ -217,29 +216,6 @@ func (d *dispatcher) replyClosed() {
 	for e := d.waiting.Front(); e != nil; e = d.waiting.Front() {
 		d.reply(e.Value.(*waiter), answer{err: errQueueClosed})
 	}
-}
-
-// getBatch waits for one key, and takes further queued keys if no other Get waits.
-func (d *dispatcher) getBatch(ctx context.Context, max int) ([]string, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	if d.count.Load() == 0 {
-		keys, code, err := takeMany(d.from, nil, max)
-		if code != TimedOut {
-			return keys, err
-		}
-	}
-	first := d.wait(ctx)
-	if first.err != nil {
-		return nil, first.err
-	}
-	keys := []string{first.key}
-	if max > 1 && d.count.Load() == 0 {
-		more, _, _ := takeMany(d.from, nil, max-1) // The next call returns its error too.
-		keys = append(keys, more...)
-	}
-	return keys, nil
 }
 
 // readiness receives a queue's notifications from a descriptor that Go's poller watches, and passes

@@ -18,14 +18,14 @@ func (q *Queue[T]) GetContext(ctx context.Context) (T, error) {
 // getFrom returns the item's lane, too, if the getter has lanes.
 func (q *Queue[T]) getFrom(ctx context.Context, from getter) (item T, lane Lane, err error) {
 	for {
-		key, lane, err := from.get(ctx)
+		keys, err := from.get(ctx, 1)
 		if err != nil {
 			return item, 0, err
 		}
-		if item, err := q.codec.Decode(key); err == nil {
-			return item, lane, nil
+		if item, err := q.codec.Decode(keys[0].key); err == nil {
+			return item, keys[0].lane, nil
 		} else {
-			q.failures.report(q.quarantineKey(key, err))
+			q.failures.report(q.quarantineKey(keys[0].key, err))
 		}
 	}
 }
@@ -52,13 +52,13 @@ func (q *Queue[T]) getBatchFrom(ctx context.Context, max int, from getter) ([]T,
 	if max <= 0 {
 		return nil, newError(InvalidArgument, "max is not positive")
 	}
-	keys, err := from.getBatch(ctx, max)
+	keys, err := from.get(ctx, max)
 	items := make([]T, 0, len(keys))
-	for _, key := range keys {
-		if item, err := q.codec.Decode(key); err == nil {
+	for _, k := range keys {
+		if item, err := q.codec.Decode(k.key); err == nil {
 			items = append(items, item)
 		} else {
-			q.failures.report(q.quarantineKey(key, err))
+			q.failures.report(q.quarantineKey(k.key, err))
 		}
 	}
 	if err == nil && len(items) == 0 { // No key was an item.

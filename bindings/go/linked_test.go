@@ -32,7 +32,7 @@ func memoryQueue(t testing.TB) *Queue[string] {
 // wantNothing checks that Get would wait.
 func wantNothing(t testing.TB, q *Queue[string]) {
 	t.Helper()
-	if key, _, code, err := takeOne(q.backend.(*linkedQueue).dispatcher.from); code != TimedOut {
-		t.Fatalf("got %q, %v", key, err)
+	if keys, code, err := takeKeys(q.backend.(*linkedQueue).dispatcher.from, 1); code != TimedOut {
+		t.Fatalf("got %q, %v", keys, err)
 	}
 }

@@ -89,10 +89,16 @@ type backend interface {
 
 // getter hands out keys.
 type getter interface {
-	// get waits for a key. Its lane is set if the queue's order has priorities.
-	get(ctx context.Context) (key string, lane Lane, err error)
-	getBatch(ctx context.Context, max int) ([]string, error)
+	// get waits for a key, and takes at most max. A key that is handed out while the context ends is
+	// returned.
+	get(ctx context.Context, max int) ([]taken, error)
 	waitingGets() int // For tests.
+}
+
+// taken is a key that was handed out. Its lane is set if the queue's order has priorities.
+type taken struct {
+	key  string
+	lane Lane
 }
 
 // change is a change of a key that has no options.

@@ -87,19 +87,11 @@ func (q *remoteQueue) durability(d Durability) string {
 	return durabilityName(d)
 }
 
-func (q *remoteQueue) get(ctx context.Context) (string, Lane, error) {
-	keys, err := q.worker.Get(ctx, 1)
-	if err != nil {
-		return "", 0, fromRemote(err)
-	}
-	return string(keys[0].Key), Lane(keys[0].Lane), nil
-}
-
-func (q *remoteQueue) getBatch(ctx context.Context, max int) ([]string, error) {
+func (q *remoteQueue) get(ctx context.Context, max int) ([]taken, error) {
 	assigned, err := q.worker.Get(ctx, max)
-	keys := make([]string, len(assigned))
+	keys := make([]taken, len(assigned))
 	for i, a := range assigned {
-		keys[i] = string(a.Key)
+		keys[i] = taken{string(a.Key), Lane(a.Lane)}
 	}
 	return keys, fromRemote(err)
 }
