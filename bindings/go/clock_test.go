@@ -7,13 +7,19 @@ import (
 	"time"
 )
 
-// clockedQueue returns a queue with a manual clock.
-func clockedQueue(t *testing.T, options QueueOptions[string]) (*ManualClock, *Queue[string]) {
+// clockedStore returns a store in memory with a manual clock.
+func clockedStore(t *testing.T) (*ManualClock, *Store) {
 	t.Helper()
 	clock := NewManualClock(time.UnixMicro(1_700_000_000_000_000))
 	store, err := OpenInMemory(StoreOptions{Clock: clock})
 	must(t, err)
 	t.Cleanup(func() { must(t, store.Close()) })
+	return clock, store
+}
+
+func clockedQueue(t *testing.T, options QueueOptions[string]) (*ManualClock, *Queue[string]) {
+	t.Helper()
+	clock, store := clockedStore(t)
 	return clock, openQueue(t, store, options)
 }
 
@@ -52,14 +58,10 @@ func TestNoDelayIsRoundedToNothing(t *testing.T) {
 
 func TestAGetThatWaitsIsWokenByTheClock(t *testing.T) {
 	clock, q := clockedQueue(t, QueueOptions[string]{})
-	got := make(chan string)
-	go func() { got <- take(t, q) }()
-	eventually(t, "it waits", func() bool { return q.backend.waitingGets() == 1 })
+	got := waiting(t, q)
 	q.AddAfter("a", 24*time.Hour)
 	clock.Advance(24 * time.Hour)
-	if item := within(t, got); item != "a" {
-		t.Fatal(item)
-	}
+	wantFrom(t, got, "a")
 }
 
 func TestAClockOutlivesItsStores(t *testing.T) {

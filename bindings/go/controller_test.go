@@ -166,11 +166,7 @@ func TestNewQueueMergesDelays(t *testing.T) {
 	q := NewQueue[string](memoryStore(t), "q", nil)
 	q.AddAfter("a", time.Hour)
 	q.Add("a")
-	counts, err := q.Counts()
-	must(t, err)
-	if counts.Delayed != 0 || counts.Queued != 1 {
-		t.Fatalf("%+v", counts)
-	}
+	wantCounts(t, q, "1 queued")
 }
 
 func TestOptionsOfAnotherShapeAreRefused(t *testing.T) {

@@ -56,11 +56,7 @@ func TestAThousandGetsCostNoThreads(t *testing.T) {
 	}
 	close(hold)
 	done.Wait()
-	counts, err := q.Counts()
-	must(t, err)
-	if counts.Dones != workers || counts.Processing != 0 {
-		t.Fatalf("%+v", counts)
-	}
+	wantCounts(t, q, "")
 }
 
 // A thousand goroutines add at once, each waiting for the disk.
@@ -135,35 +131,24 @@ func TestOnlyAddsThatWaitForTheDiskAreJoined(t *testing.T) {
 
 func TestNoItemIsTakenWithoutAWaitingGet(t *testing.T) {
 	q := memoryQueue(t)
-	got := make(chan string, 1)
-	go func() { got <- take(t, q) }()
-	eventually(t, "it waits", func() bool { return q.backend.waitingGets() == 1 })
-	_, err := q.AddBatch([]string{"a", "b", "c"}, AddOptions{})
-	must(t, err)
+	got := waiting(t, q)
+	must(t, second(q.AddBatch([]string{"a", "b", "c"}, AddOptions{})))
 	within(t, got)
-	counts, err := q.Counts()
-	must(t, err)
-	if counts.Processing != 1 || counts.Queued != 2 {
-		t.Fatalf("%+v", counts)
-	}
+	wantCounts(t, q, "2 queued 1 processing")
 }
 
 func TestTheLongestWaitingGetIsFirst(t *testing.T) {
 	q := memoryQueue(t)
 	const workers = 5
-	got := make([]chan string, workers)
+	got := make([]<-chan string, workers)
 	for i := range got {
-		got[i] = make(chan string, 1)
-		go func(c chan string) { c <- take(t, q) }(got[i])
-		eventually(t, "it waits", func() bool { return q.backend.waitingGets() == i+1 })
+		got[i] = waiting(t, q)
 	}
 	for i := range got {
 		q.Add(strconv.Itoa(i))
 	}
 	for i, c := range got {
-		if item := within(t, c); item != strconv.Itoa(i) {
-			t.Fatalf("worker %d got %q", i, item)
-		}
+		wantFrom(t, c, strconv.Itoa(i))
 	}
 }
 

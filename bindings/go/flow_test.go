@@ -14,13 +14,8 @@ func TestAddsAreDebounced(t *testing.T) {
 	q := openQueue(t, memoryStore(t), QueueOptions[string]{
 		Debounce: Debounce{Quiet: time.Hour, MaxWait: time.Hour}})
 	q.Add("gathered")
-	_, err := q.AddWith("now", AddOptions{Debounce: &Debounce{}})
-	must(t, err)
-	counts, err := q.Counts()
-	must(t, err)
-	if counts.Delayed != 1 || counts.Queued != 1 {
-		t.Fatalf("%+v", counts)
-	}
+	must(t, second(q.AddWith("now", AddOptions{Debounce: &Debounce{}})))
+	wantCounts(t, q, "1 queued 1 delayed")
 	wantNext(t, q, "now")
 }
 
@@ -32,8 +27,7 @@ func TestItemsAreResynced(t *testing.T) {
 		wantNext(t, q, "a")
 		q.Done("a")
 	}
-	_, err := q.AddWith("b", AddOptions{After: time.Hour, DelayMode: ResyncLater})
-	must(t, err)
+	must(t, second(q.AddWith("b", AddOptions{After: time.Hour, DelayMode: ResyncLater})))
 	counts, err := q.Counts()
 	must(t, err)
 	if counts.Resyncs < 1 {
@@ -57,19 +51,14 @@ func TestALaterReminderReplacesAnEarlierOne(t *testing.T) {
 func TestAnAddIfAbsentLeavesADelayedItemAlone(t *testing.T) {
 	q := openQueue(t, memoryStore(t), QueueOptions[string]{})
 	q.AddAfter("delayed", time.Hour)
-	result, err := q.AddBatch([]string{"delayed", "new"}, AddOptions{IfAbsent: true})
-	must(t, err)
-	if result.Added != 1 || result.Deduplicated != 1 {
-		t.Fatalf("%+v", result)
-	}
-	wantLen(t, q, 1)
+	must(t, second(q.AddBatch([]string{"delayed", "new"}, AddOptions{IfAbsent: true})))
+	wantCounts(t, q, "1 queued 1 delayed")
 }
 
 func TestAnAddWaitsForRoom(t *testing.T) {
 	q := openQueue(t, memoryStore(t), QueueOptions[string]{MaxPending: 1})
 	q.Add("a")
-	_, err := q.AddWith("b", AddOptions{WaitForRoom: -1})
-	wantCode(t, err, Full)
+	wantCode(t, second(q.AddWith("b", AddOptions{WaitForRoom: -1})), Full)
 	result, err := q.AddBatch([]string{"a", "b"}, AddOptions{WaitForRoom: -1})
 	must(t, err)
 	if len(result.Refused) != 1 || !errors.Is(result.Refused[0].Err, Full) {

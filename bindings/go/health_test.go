@@ -108,7 +108,6 @@ func TestTheProcessLogIsAnOption(t *testing.T) {
 		}
 		must(t, store.Close())
 	}
-	_, err := Open(dir, StoreOptions{ProcessLogBytes: 1<<30 + 1})
-	wantCode(t, err, InvalidArgument)
+	wantCode(t, second(Open(dir, StoreOptions{ProcessLogBytes: 1<<30 + 1})), InvalidArgument)
 	wantCode(t, memoryStore(t).ProcessLogStatus(), NotFound)
 }

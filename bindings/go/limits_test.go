@@ -47,9 +47,8 @@ func TestBadLimitsAreRefused(t *testing.T) {
 	store := memoryStore(t)
 	for _, bad := range []GroupLimits{{MaxProcessing: -1}, {PerSecond: -1}, {Burst: -1},
 		{PerSecond: 1, Burst: 2000000}} {
-		_, err := OpenQueue(store, "other", QueueOptions[string]{GroupLimits: bad})
-		wantCode(t, err, InvalidArgument)
-		_, err = OpenQueue(store, "other", QueueOptions[string]{Limits: bad})
-		wantCode(t, err, InvalidArgument)
+		for _, options := range []QueueOptions[string]{{GroupLimits: bad}, {Limits: bad}} {
+			wantCode(t, second(OpenQueue(store, "other", options)), InvalidArgument)
+		}
 	}
 }

@@ -13,6 +13,5 @@ func TestMetricsOfAnUnmeasuredAndOfAClosedStore(t *testing.T) {
 	must(t, err)
 	must(t, store.Close())
 	wantCode(t, store.WriteMetrics(&strings.Builder{}), ShuttingDown)
-	_, err = Open(t.TempDir()+"/none", StoreOptions{Metrics: true})
-	wantCode(t, err, NotFound)
+	wantCode(t, second(Open(t.TempDir()+"/none", StoreOptions{Metrics: true})), NotFound)
 }

@@ -48,10 +48,7 @@ func wantAt(t *testing.T, q priorityQueue[string], item string, priority int) {
 
 func clockedPriorityQueue(t *testing.T) (*ManualClock, *Queue[string], priorityQueue[string]) {
 	t.Helper()
-	clock := NewManualClock(time.UnixMicro(1_700_000_000_000_000))
-	store, err := OpenInMemory(StoreOptions{Clock: clock})
-	must(t, err)
-	t.Cleanup(func() { must(t, store.Close()) })
+	clock, store := clockedStore(t)
 	q, err := OpenPriorityQueue[string, addOpts](store, "q", QueueOptions[string]{
 		Backoff: Exponential(time.Minute, time.Hour)})
 	must(t, err)
@@ -213,9 +210,7 @@ func TestAfterBoundsTheBackoff(t *testing.T) {
 			clock, plain, q := clockedPriorityQueue(t)
 			plain.limiter = c.limiter
 			q.AddWithOpts(addOpts{RateLimited: true, After: c.after}, "a")
-			if n := q.NumRequeues("a"); n != 1 {
-				t.Fatalf("%d failures are counted", n)
-			}
+			wantRequeues(t, q, "a", 1)
 			if c.want > 0 {
 				clock.Advance(c.want - time.Microsecond)
 				wantNothing(t, plain)

@@ -44,9 +44,7 @@ func TestAStoreKeepsItsQueues(t *testing.T) {
 	}
 	q = openQueue(t, store, QueueOptions[string]{MustExist: true})
 	wantNext(t, q, "held")
-	if n := q.NumRequeues("failed"); n != 1 {
-		t.Fatalf("%d requeues", n)
-	}
+	wantRequeues(t, q, "failed", 1)
 	cursor, err := q.Cursor("watch")
 	must(t, err)
 	if cursor != "17" {
@@ -62,28 +60,21 @@ func TestAStoreKeepsItsQueues(t *testing.T) {
 
 func TestOpeningIsRefused(t *testing.T) {
 	dir := t.TempDir() + "/store"
-	_, err := Open(dir, StoreOptions{})
-	wantCode(t, err, NotFound)
-	_, err = Open("a\x00b", StoreOptions{CreateIfMissing: true})
-	wantCode(t, err, InvalidArgument)
-	_, err = Open(dir, StoreOptions{FlushInterval: -time.Second})
-	wantCode(t, err, InvalidArgument)
+	wantCode(t, second(Open(dir, StoreOptions{})), NotFound)
+	wantCode(t, second(Open("a\x00b", StoreOptions{CreateIfMissing: true})), InvalidArgument)
+	wantCode(t, second(Open(dir, StoreOptions{FlushInterval: -time.Second})), InvalidArgument)
 	store := diskStore(t, dir)
 	defer store.Close()
-	_, err = Open(dir, StoreOptions{})
-	wantCode(t, err, Locked)
-	_, err = OpenQueue(store, "q", QueueOptions[string]{MustExist: true})
-	wantCode(t, err, NotFound)
+	wantCode(t, second(Open(dir, StoreOptions{})), Locked)
+	wantCode(t, second(OpenQueue(store, "q", QueueOptions[string]{MustExist: true})), NotFound)
 	openQueue(t, store, QueueOptions[string]{})
-	_, err = OpenQueue(store, "q", QueueOptions[string]{})
-	wantCode(t, err, AlreadyExists)
+	wantCode(t, second(OpenQueue(store, "q", QueueOptions[string]{})), AlreadyExists)
 	for _, name := range []string{"", "a/b", "a\x00b", strings.Repeat("x", 65)} {
-		_, err = OpenQueue(store, name, QueueOptions[string]{})
-		wantCode(t, err, InvalidArgument)
+		wantCode(t, second(OpenQueue(store, name, QueueOptions[string]{})), InvalidArgument)
 	}
 	for _, bad := range []QueueOptions[string]{{Order: 99}, {Durability: 9}, {MaxKeyBytes: -1},
 		{Backoff: MaxOf()}, {Backoff: MaxOf(nil)}} {
-		if _, err = OpenQueue(store, "bad", bad); !errors.Is(err, InvalidArgument) {
+		if err := second(OpenQueue(store, "bad", bad)); !errors.Is(err, InvalidArgument) {
 			t.Errorf("%+v: %v", bad, err)
 		}
 	}

@@ -3,6 +3,8 @@ package wq
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 )
@@ -50,6 +52,33 @@ func wantLen(t testing.TB, q *Queue[string], n int) {
 	}
 }
 
+// wantCounts checks the counters that are not 0, without the totals: "1 queued 2 delayed".
+func wantCounts(t testing.TB, q *Queue[string], want string) {
+	t.Helper()
+	c, err := q.Counts()
+	must(t, err)
+	var got []string
+	for _, n := range []struct {
+		count int
+		what  string
+	}{{c.Queued, "queued"}, {c.Processing, "processing"}, {c.Delayed, "delayed"},
+		{c.Failing, "failing"}, {c.Quarantined, "quarantined"}} {
+		if n.count != 0 {
+			got = append(got, fmt.Sprint(n.count, " ", n.what))
+		}
+	}
+	if strings.Join(got, " ") != want {
+		t.Fatalf("%q, want %q", got, want)
+	}
+}
+
+func wantRequeues(t testing.TB, q interface{ NumRequeues(item string) int }, item string, n int) {
+	t.Helper()
+	if got := q.NumRequeues(item); got != n {
+		t.Fatalf("%d failures of %q, want %d", got, item, n)
+	}
+}
+
 // take gets an item, which must be handed out in time.
 func take(t testing.TB, q *Queue[string]) string {
 	t.Helper()
@@ -58,6 +87,24 @@ func take(t testing.TB, q *Queue[string]) string {
 	item, err := q.GetContext(ctx)
 	must(t, err)
 	return item
+}
+
+// waiting returns the channel of the item of a Get that waits.
+func waiting(t testing.TB, q *Queue[string]) <-chan string {
+	t.Helper()
+	before := q.backend.waitingGets()
+	got := make(chan string, 1)
+	go func() { got <- take(t, q) }()
+	eventually(t, "it waits", func() bool { return q.backend.waitingGets() > before })
+	return got
+}
+
+// wantFrom checks what the channel receives next.
+func wantFrom(t testing.TB, got <-chan string, want string) {
+	t.Helper()
+	if item := within(t, got); item != want {
+		t.Fatalf("got %q, want %q", item, want)
+	}
 }
 
 // wantNext checks that the next item is want.

@@ -132,9 +132,7 @@ func TestAddRateLimitedAsksTheCallersLimiter(t *testing.T) {
 	if waited := time.Since(start); waited < second {
 		t.Fatalf("it was handed out after %v", waited)
 	}
-	if n := q.NumRequeues("a"); n != 2 {
-		t.Fatalf("%d requeues", n)
-	}
+	wantRequeues(t, q, "a", 2)
 	q.Forget("a")
 	if n, own := q.NumRequeues("a"), limiter.NumRequeues("a"); n != 0 || own != 0 {
 		t.Fatalf("%d and %d requeues", n, own)
