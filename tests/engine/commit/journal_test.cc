@@ -30,6 +30,17 @@ storage::MutationBatch Put(const std::string& key) {
   return batch;
 }
 
+MutationBatch Erase(const std::string& key) {
+  MutationBatch batch;
+  batch.Erase(Family::kDirty, key);
+  return batch;
+}
+
+// A Wait in another thread.
+std::future<Status> WaitInBackground(Journal* journal, Position position, Durability durability) {
+  return std::async(std::launch::async, [=] { return journal->Wait(position, durability); });
+}
+
 // A storage whose writes wait until a test opens its gate, so the test decides what happens
 // during a write.
 class GatedStorage final : public storage::Storage {
@@ -147,8 +158,7 @@ TEST(Journal, OneWriteServesAllThatWaitedForTheOneBefore) {
   storage.Shut();
   const auto add = [&journal](const char* key) {
     const Position p = journal.Append(Put(key), Durability::kProcess);
-    return std::async(std::launch::async,
-                      [&journal, p] { return journal.Wait(p, Durability::kPower); });
+    return WaitInBackground(&journal, p, Durability::kPower);
   };
   std::vector<std::future<Status>> waits;
   waits.push_back(add("first"));
@@ -161,12 +171,6 @@ TEST(Journal, OneWriteServesAllThatWaitedForTheOneBefore) {
     EXPECT_TRUE(wait.get().ok());
   }
   EXPECT_EQ(storage.calls(), (std::vector<GatedStorage::Call>{{1, true}, {4, true}}));
-}
-
-storage::MutationBatch Erase(const std::string& key) {
-  MutationBatch batch;
-  batch.Erase(Family::kDirty, key);
-  return batch;
 }
 
 // --- With a process log. Each write has one more mutation: how far it comes in the log. ---
@@ -204,8 +208,7 @@ TEST(Journal, WhatWasAppendedDuringAWriteOfALargeBatchGoesToTheProcessLogAfterIt
   Journal journal(&storage, kPatient);
   storage.Shut();
   const Position large = journal.Append(Put(std::string(3000, 'k')), Durability::kProcess);
-  std::future<Status> waiting =
-      std::async(std::launch::async, [&] { return journal.Wait(large, Durability::kProcess); });
+  std::future<Status> waiting = WaitInBackground(&journal, large, Durability::kProcess);
   storage.AwaitCalls(1);
   const Position during = journal.Append(Put("a"), Durability::kProcess);
   EXPECT_EQ(storage.process_log()->end(), 0U);
@@ -236,8 +239,7 @@ TEST(Journal, ARowThatIsBeingWrittenIsErasedByTheNextWrite) {
   Journal journal(&storage, kPatient);
   storage.Shut();
   const Position put = journal.Append(Put("a"), Durability::kProcess, {.is_new = true});
-  auto wait = std::async(std::launch::async,
-                         [&journal, put] { return journal.Wait(put, Durability::kProcess); });
+  auto wait = WaitInBackground(&journal, put, Durability::kProcess);
   storage.AwaitCalls(1);
   EXPECT_GT(journal.Append(Erase("a"), Durability::kAsync, {.put_at = put}), put);
   storage.Open();
@@ -299,8 +301,7 @@ TEST(Journal, AFullPipelineMakesAsynchronousCallsWait) {
   journal.WakeWriter();
   storage.AwaitCalls(1);
   const Position p = journal.Append(Put(std::string(100, 'x')), Durability::kAsync);
-  auto wait =
-      std::async(std::launch::async, [&journal, p] { return journal.Wait(p, Durability::kAsync); });
+  auto wait = WaitInBackground(&journal, p, Durability::kAsync);
   EXPECT_EQ(wait.wait_for(std::chrono::seconds(0)), std::future_status::timeout);
   storage.Open();
   EXPECT_TRUE(wait.get().ok());
@@ -366,9 +367,7 @@ TEST(Journal, AfterStopTheDatabaseReachesTheEndOfTheLog) {
   storage.MakeLog(4096);
   Journal journal(&storage, {.flush_interval = std::chrono::hours(1)});
   const Position put = journal.Append(Put("a"), Durability::kAsync, {.is_new = true});
-  MutationBatch erase;
-  erase.Erase(Family::kDirty, "a");
-  journal.Append(erase, Durability::kAsync, {.put_at = put});
+  journal.Append(Erase("a"), Durability::kAsync, {.put_at = put});
   EXPECT_GT(storage.process_log()->Used(), 0U);
   EXPECT_TRUE(journal.Stop().ok());
   EXPECT_EQ(storage.process_log()->Used(), 0U);

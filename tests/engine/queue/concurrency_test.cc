@@ -25,13 +25,11 @@
 #include <gtest/gtest.h>
 
 #include "engine/state/group_table.h"
-#include "engine/store/store_impl.h"
 #include "storage/open.h"
 #include "storage/records.h"
+#include "tests/engine/queue/queue_fixture.h"
 #include "tests/support/draw.h"
 #include "tests/support/environment.h"
-#include "tests/support/memory_storage.h"
-#include "tests/support/wait.h"
 #include "wq/limiter.h"
 #include "wq/queue.h"
 #include "wq/store.h"
@@ -344,12 +342,9 @@ TEST(BlockingGet, NoWakeUpIsLost) {
   std::cout << "seed: WQ_SEED=" << seed << "\n";
   std::mt19937_64 random(seed);
   for (int round = 0; round < 200; ++round) {
-    std::unique_ptr<Store> store;
-    ASSERT_TRUE(Store::OpenInMemory({}, &store).ok());
-    Queue* queue = nullptr;
-    QueueOptions options;
-    options.limiter = std::make_shared<ItemExponentialFailure>(microseconds(20), milliseconds(1));
-    ASSERT_TRUE(store->OpenQueue("q", options, &queue).ok());
+    const QueueInMemory in_memory(
+        {.limiter = std::make_shared<ItemExponentialFailure>(microseconds(20), milliseconds(1))});
+    Queue* const queue = in_memory.queue;
     const uint64_t keys = 1 + random() % 20;
     for (uint64_t i = 0; i < keys; ++i) {
       ASSERT_TRUE(queue->Add("k" + std::to_string(i)).ok());

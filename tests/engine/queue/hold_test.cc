@@ -220,10 +220,7 @@ TEST_F(LongKeysHoldTest, OfDelaysThatEnd) {
 // Two keys of one shard are never taken together, and the worker serves thousands of them.
 TEST(ManyShardsHoldTest, OfTryGet) {
   HoldWatch watch;
-  std::unique_ptr<Store> store;
-  ASSERT_TRUE(Store::OpenInMemory({}, &store).ok());
-  Queue* queue = nullptr;
-  ASSERT_TRUE(store->OpenQueue("q", {.shards = kMaxShards}, &queue).ok());
+  const QueueInMemory queue({.shards = kMaxShards});  // Ends before the watch.
   for (int i = 0; i < 400; ++i) {
     ASSERT_TRUE(queue->Add("key " + std::to_string(i)).ok());
   }
@@ -238,8 +235,6 @@ TEST(ManyShardsHoldTest, OfTryGet) {
         }
       });
   EXPECT_LT(longest, 10 * kMostHeld) << longest.count() / 1000 << " us";
-  worker = nullptr;
-  store = nullptr;  // Before the watch.
 }
 
 }  // namespace

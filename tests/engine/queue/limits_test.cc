@@ -100,15 +100,13 @@ TEST_F(QueueLimitsTest, ADrainWaitsForKeysThatLimitsHoldBack) {
   Limit({.max_processing = 1, .rate = {.per_second = 0.01}});
   AddKeys({"a1", "a2"});
   EXPECT_EQ(Get(), "a1");
-  std::future<Status> drain = std::async(
-      std::launch::async, [this] { return queue_->ShutDownWithDrain(std::chrono::hours(1)); });
+  std::future<StatusCode> drain = DrainInBackground();
   std::future<std::string> waits = GetInBackground();
   EXPECT_TRUE(queue_->Done("a1").ok());
   clock_.Advance(100s);
   EXPECT_EQ(waits.get(), "a2");
   EXPECT_TRUE(queue_->Done("a2").ok());
-  const Status drained = drain.get();
-  EXPECT_TRUE(drained.ok()) << drained.ToString();
+  EXPECT_EQ(drain.get(), StatusCode::kOk);
   EXPECT_EQ(Get(), "ShuttingDown");
 }
 

@@ -10,12 +10,25 @@
 
 #include "engine/store/store_impl.h"
 #include "tests/support/memory_storage.h"
+#include "tests/support/wait.h"
 #include "wq/clock.h"
 #include "wq/limiter.h"
 #include "wq/queue.h"
 #include "wq/store.h"
 
 namespace wq {
+
+// A queue in a store in memory, on the machine's clocks.
+struct QueueInMemory {
+  explicit QueueInMemory(const QueueOptions& options = {}) {
+    EXPECT_TRUE(Store::OpenInMemory({}, &store).ok());
+    EXPECT_TRUE(store->OpenQueue("q", options, &queue).ok());
+  }
+  Queue* operator->() const { return queue; }
+
+  std::unique_ptr<Store> store;
+  Queue* queue = nullptr;
+};
 
 class QueueTest : public ::testing::Test {
  protected:
@@ -56,6 +69,14 @@ class QueueTest : public ::testing::Test {
       const Status s = queue->Get(&key);
       return s.ok() ? key : std::string(StatusCodeName(s.code()));
     });
+  }
+  // Returns when the drain has begun.
+  std::future<StatusCode> DrainInBackground() {
+    auto drain = std::async(std::launch::async, [queue = queue_] {
+      return queue->ShutDownWithDrain(std::chrono::hours(1)).code();
+    });
+    EXPECT_TRUE(support::Eventually([this] { return queue_->IsShuttingDown(); }));
+    return drain;
   }
   size_t RecordsOnDisk(storage::Family family) {
     const MutexLock lock(disk_->mu);

@@ -159,10 +159,7 @@ TEST_F(QueueTest, TheTimerFiresDelaysFromBeforeTheStart) {
 }
 
 TEST_F(QueueTest, DelaysRunOnTheSystemClockToo) {
-  std::unique_ptr<Store> store;
-  ASSERT_TRUE(Store::OpenInMemory({}, &store).ok());
-  Queue* queue = nullptr;
-  ASSERT_TRUE(store->OpenQueue("q", {}, &queue).ok());
+  const QueueInMemory queue;
   const auto begin = std::chrono::steady_clock::now();
   ASSERT_TRUE(queue->AddAfter("a", milliseconds(20)).ok());
   std::string key;

@@ -21,7 +21,6 @@
 
 #include "tests/engine/queue/queue_fixture.h"
 #include "tests/support/environment.h"
-#include "tests/support/wait.h"
 #include "wq/limiter.h"
 #include "wq/queue.h"
 #include "wq/store.h"
@@ -68,21 +67,19 @@ TEST_F(QueueTest, ADrainWaitsForQueuedAndProcessing) {
   Add("a");
   ASSERT_EQ(Get(), "a");
   Add("a");
-  auto drain = std::async(std::launch::async, [&] { return queue_->ShutDownWithDrain(hours(1)); });
-  EXPECT_TRUE(support::Eventually([&] { return queue_->IsShuttingDown(); }));
+  auto drain = DrainInBackground();
   ASSERT_TRUE(queue_->Done("a").ok());  // It was dirty: queued again, so not drained yet.
   ASSERT_EQ(Get(), "a");
   EXPECT_EQ(drain.wait_for(seconds(0)), std::future_status::timeout);
   ASSERT_TRUE(queue_->Done("a").ok());
-  EXPECT_TRUE(drain.get().ok());
+  EXPECT_EQ(drain.get(), StatusCode::kOk);
 }
 
 TEST_F(QueueTest, RemovingTheLastKeyEndsADrain) {
   Add("a");
-  auto drain = std::async(std::launch::async, [&] { return queue_->ShutDownWithDrain(hours(1)); });
-  EXPECT_TRUE(support::Eventually([&] { return queue_->IsShuttingDown(); }));
+  auto drain = DrainInBackground();
   ASSERT_TRUE(queue_->Remove("a").ok());
-  EXPECT_TRUE(drain.get().ok());
+  EXPECT_EQ(drain.get(), StatusCode::kOk);
 }
 
 TEST_F(QueueTest, ADrainEndsAtItsDeadline) {
@@ -94,10 +91,9 @@ TEST_F(QueueTest, ADrainEndsAtItsDeadline) {
 
 TEST_F(QueueTest, ALaterShutDownReleasesADrain) {
   Add("a");
-  auto drain = std::async(std::launch::async, [&] { return queue_->ShutDownWithDrain(hours(1)); });
-  EXPECT_TRUE(support::Eventually([&] { return queue_->IsShuttingDown(); }));
+  auto drain = DrainInBackground();
   queue_->ShutDown();
-  EXPECT_EQ(drain.get().code(), StatusCode::kShuttingDown);
+  EXPECT_EQ(drain.get(), StatusCode::kShuttingDown);
 }
 
 TEST_F(QueueTest, CallsAfterCloseAreRefusedAndChangeNothing) {
@@ -144,10 +140,8 @@ TEST_P(ShutDownRaceTest, NoKeyIsAddedAfterShutDownHasReturned) {
   std::cout << "seed: WQ_SEED=" << seed << "\n";
   std::mt19937_64 random(seed);
   for (uint64_t round = 0; round < rounds; ++round) {
-    std::unique_ptr<Store> store;
-    ASSERT_TRUE(Store::OpenInMemory({}, &store).ok());
-    Queue* queue = nullptr;
-    ASSERT_TRUE(store->OpenQueue("q", {}, &queue).ok());
+    const QueueInMemory in_memory;
+    Queue* const queue = in_memory.queue;
     ASSERT_TRUE(GetParam().restore(queue).ok());
     std::atomic<uint64_t> calls = 0;
     std::thread caller([&] {

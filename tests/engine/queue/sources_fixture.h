@@ -22,6 +22,10 @@ class SourcesTest : public QueueTest {
     CloseAndOpen();
     OpenSource();
   }
+  void Restart(const QueueOptions& options) {
+    queue_options_ = options;
+    Restart();
+  }
   void Crash() {
     QueueTest::Crash();
     OpenSource();

@@ -244,8 +244,7 @@ TEST_F(SourcesTest, AFilteredObservationThatSaysNothingNewIsUnchanged) {
 }
 
 TEST_F(SourcesTest, AnObjectWhoseObservationIsRefusedIsNotDeleted) {
-  CloseAndOpen({.max_pending = 1, .when_full = WhenFull::kRefuse});
-  OpenSource();
+  Restart({.max_pending = 1, .when_full = WhenFull::kRefuse});
   Observe("a", "1");
   Work();
   Add("x");
@@ -268,8 +267,7 @@ TEST_F(SourcesTest, AnObjectWhoseObservationIsRefusedIsNotDeleted) {
 TEST_F(SourcesTest, AListEndsUnderLoweredBounds) {
   EXPECT_EQ(Observe("o", "1", {"long key", "b", "c"}), "changed +3");
   Work();
-  CloseAndOpen({.max_pending = 2, .when_full = WhenFull::kRefuse, .max_key_bytes = 4});
-  OpenSource();
+  Restart({.max_pending = 2, .when_full = WhenFull::kRefuse, .max_key_bytes = 4});
   Add("a");
   BeginList();
   EXPECT_EQ(list_->End().code(), StatusCode::kFull);
@@ -280,8 +278,7 @@ TEST_F(SourcesTest, AListEndsUnderLoweredBounds) {
 
 // Of a call that needs several places, and one that needs one: neither overtakes the other.
 TEST_F(SourcesTest, CallsGetRoomInTheirOrder) {
-  CloseAndOpen({.max_pending = 3, .when_full = WhenFull::kWait});
-  OpenSource();
+  Restart({.max_pending = 3, .when_full = WhenFull::kWait});
   for (const char* key : {"1", "2", "3"}) {
     Add(key);
   }
@@ -345,8 +342,7 @@ TEST_F(SourcesTest, AFilteredObservationDoesNotHideOneThatWasNotMade) {
     return ObserveBy(&pods_,
                      {.object = "a", .version = version, .tombstone = "t", .filtered = true});
   };
-  CloseAndOpen({.max_pending = 1, .when_full = WhenFull::kRefuse});
-  OpenSource();
+  Restart({.max_pending = 1, .when_full = WhenFull::kRefuse});
   for (const ObjectKeys& keys : {ObjectKeys{"a"}, ObjectKeys{"a", "x"}}) {
     SCOPED_TRACE(keys.size());
     Work();
@@ -373,8 +369,7 @@ TEST_F(SourcesTest, AnObjectHasManyKeysEachOnce) {
   std::vector<std::string> grouped;
   QueueOptions options;
   options.group_of = [&grouped](std::string_view key) { return grouped.emplace_back(key); };
-  CloseAndOpen(options);
-  OpenSource();
+  Restart(options);
   EXPECT_EQ(Observe("a", "2", {names.begin(), names.end()}), "InvalidArgument");
   EXPECT_THAT(grouped, IsEmpty());  // A refused one is not prepared.
 }
@@ -422,15 +417,13 @@ TEST_F(SourcesTest, WhatIsRefusedChangesNothing) {
 }
 
 TEST_F(SourcesTest, AFullQueueTakesAllKeysOrNone) {
-  CloseAndOpen({.max_pending = 2, .when_full = WhenFull::kRefuse});
-  OpenSource();
+  Restart({.max_pending = 2, .when_full = WhenFull::kRefuse});
   Add("a");
   EXPECT_EQ(Observe("o", "1", {"b", "c"}), "Full");
   EXPECT_EQ(State(), "a:q");
   EXPECT_EQ(Observe("o", "1", {"a", "b"}), "changed +1 =1");
   Work();
-  CloseAndOpen({.max_pending = 2, .when_full = WhenFull::kWait});
-  OpenSource();
+  Restart({.max_pending = 2, .when_full = WhenFull::kWait});
   Add("a");
   // More keys than the bound are taken once nothing is pending.
   std::thread waits([this] { EXPECT_EQ(Observe("p", "1", {"b", "c", "d", "d"}), "changed +3"); });
@@ -520,11 +513,8 @@ TEST_F(SourcesTest, AnAddIfAbsentLeavesAKeyWithAnyStateAlone) {
 }
 
 TEST(SourcesInMemory, ASourceNeedsAStoreOnDisk) {
-  std::unique_ptr<Store> store;
-  Queue* queue = nullptr;
+  const QueueInMemory queue;
   Source source;
-  ASSERT_TRUE(Store::OpenInMemory({}, &store).ok());
-  ASSERT_TRUE(store->OpenQueue("q", {}, &queue).ok());
   EXPECT_EQ(queue->OpenSource("s", &source).code(), StatusCode::kInvalidArgument);
 }
 

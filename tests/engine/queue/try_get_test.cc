@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "tests/engine/queue/queue_fixture.h"
-#include "tests/support/wait.h"
 
 namespace wq {
 namespace {
@@ -106,10 +105,7 @@ TEST_F(TryGetTest, AKeyThatIsGivenBackAfterStopStaysInTheStore) {
 TEST_F(TryGetTest, ADrainWaitsForAKeyThatIsGivenBack) {
   Add("a");
   Get();
-  auto drain = std::async(std::launch::async, [this] {
-    return queue_->ShutDownWithDrain(std::chrono::hours(1)).code();
-  });
-  EXPECT_TRUE(support::Eventually([&] { return queue_->IsShuttingDown(); }));
+  auto drain = DrainInBackground();
   ASSERT_TRUE(queue_->PutBack("a").ok());
   EXPECT_EQ(Get(), "a");
   ASSERT_TRUE(queue_->Done("a").ok());
@@ -120,10 +116,7 @@ TEST_F(TryGetTest, ADrainOfAPausedQueueEndsWhenTheLastKeyIsGivenBack) {
   Add("a");
   Get();
   ASSERT_TRUE(queue_->Pause().ok());
-  auto drain = std::async(std::launch::async, [this] {
-    return queue_->ShutDownWithDrain(std::chrono::hours(1)).code();
-  });
-  EXPECT_TRUE(support::Eventually([&] { return queue_->IsShuttingDown(); }));
+  auto drain = DrainInBackground();
   ASSERT_TRUE(queue_->PutBack("a").ok());
   EXPECT_EQ(drain.get(), StatusCode::kOk);
 }

@@ -1,10 +1,7 @@
 // Limits on hand-outs: simulations of what include/wq/options.h promises of rates and shares.
 
 #include <algorithm>
-#include <cmath>
-#include <deque>
 #include <iostream>
-#include <map>
 #include <random>
 #include <string>
 #include <vector>
@@ -19,31 +16,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-class LimitsTest : public ::testing::Test, public StateFixture {
- protected:
-  // "a1" is of group "a"; a key without a digit is of none.
-  void AddKeys(const std::vector<std::string>& keys, std::optional<Lane> lane = {}) {
-    for (const std::string& key : keys) {
-      Add(key, lane, key.size() > 1 ? key.substr(0, 1) : "");
-    }
-  }
-  std::string TakeMany(int n) {
-    std::string keys;
-    for (int i = 0; i < n; ++i) {
-      const std::string key = Take();
-      keys += (i == 0 ? "" : " ") + (key.empty() ? "-" : key);
-    }
-    return keys;
-  }
-};
-
-// --- Simulations ---
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr int kLimitSteps = 20'000;  // Each takes fifty times as long.
-#else
-constexpr int kLimitSteps = 100'000;
-#endif
+class LimitsTest : public ::testing::Test, public StateFixture {};
 
 TEST_F(LimitsTest, TheRateIsExactOverTenPeriods) {
   for (const double per_second : {0.3, 7.0, 300.0, 11'111.0}) {
@@ -51,7 +24,7 @@ TEST_F(LimitsTest, TheRateIsExactOverTenPeriods) {
     const auto hours = static_cast<size_t>(std::min(2'000.0, 3600 * per_second));
     std::vector<int64_t> taken_us;
     for (size_t i = 0; taken_us.size() < hours; ++i) {
-      AddKeys({"a" + std::to_string(i)});
+      Add("a" + std::to_string(i), {}, "a");
       for (std::string key = Take(); key.empty(); key = Take()) {
         Advance(*state().NextDue() - now.steady_us);
       }
