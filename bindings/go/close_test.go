@@ -32,11 +32,3 @@ func TestAClosedQueueOpensAgainWithItsItems(t *testing.T) {
 		t.Fatalf("the store watches %d queues", len(store.queues))
 	}
 }
-
-func TestAQueueIsClosedWithItsStore(t *testing.T) {
-	store, err := OpenInMemory(StoreOptions{})
-	must(t, err)
-	q := openQueue(t, store, QueueOptions[string]{})
-	must(t, store.Close())
-	must(t, q.Close())
-}

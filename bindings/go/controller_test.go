@@ -3,7 +3,6 @@
 package wq
 
 import (
-	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -15,7 +14,7 @@ func TestNewPriorityQueueFitsNewQueue(t *testing.T) {
 		_ typedRateLimiter[request]) typedRateLimitingInterface[request] {
 		return NewPriorityQueue[addOpts](store, name, QueueOptions[request]{})
 	}}
-	q, ok := options.NewQueue("pods", noWait{}).(priorityQueue[request])
+	q, ok := options.NewQueue("pods", fixedDelay[request](0)).(priorityQueue[request])
 	if !ok {
 		t.Fatal("controller-runtime would not see a priority queue")
 	}
@@ -138,24 +137,13 @@ func TestThePriorityOfAddOptsMayBeAnInt(t *testing.T) {
 	}
 }
 
-// wordCodec refuses every item but words.
-type wordCodec struct{}
-
-func (wordCodec) Encode(item string) (string, error) {
-	if strings.Contains(item, " ") {
-		return "", errors.New("it is no word")
-	}
-	return item, nil
-}
-func (wordCodec) Decode(key string) (string, error) { return key, nil }
-
 func TestAnItemThatACodecRefusesIsNamed(t *testing.T) {
-	q, err := OpenPriorityQueue[string, laterAddOpts](
-		memoryStore(t), "q", QueueOptions[string]{Codec: wordCodec{}})
+	q, err := OpenPriorityQueue[int, laterAddOpts](
+		memoryStore(t), "q", QueueOptions[int]{Codec: numbers{}})
 	must(t, err)
-	q.AddWithOpts(laterAddOpts{}, "word", "two words")
+	q.AddWithOpts(laterAddOpts{}, 7, -8)
 	wantCode(t, q.Err(), InvalidArgument)
-	for _, part := range []string{"item 2 of 2", "two words", "it is no word"} {
+	for _, part := range []string{"item 2 of 2", "-8", "negative"} {
 		if !strings.Contains(q.Err().Error(), part) {
 			t.Fatal(q.Err())
 		}

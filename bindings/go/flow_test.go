@@ -64,11 +64,7 @@ func TestAnAddWaitsForRoom(t *testing.T) {
 	if len(result.Refused) != 1 || !errors.Is(result.Refused[0].Err, Full) {
 		t.Fatalf("%+v", result)
 	}
-	added := make(chan struct{})
-	go func() {
-		q.Add("b")
-		close(added)
-	}()
+	added := inBackground(func() { q.Add("b") })
 	for counts, _ := q.Counts(); counts.Full < 3; counts, _ = q.Counts() {
 	}
 	wantNext(t, q, "a")

@@ -204,7 +204,7 @@ func TestAfterBoundsTheBackoff(t *testing.T) {
 		"shorter":     {nil, time.Second, time.Second},
 		"longer":      {nil, time.Hour, time.Minute},
 		"no delay":    {nil, -1, 0},
-		"own limiter": {fixedDelay(time.Minute), time.Second, time.Second},
+		"own limiter": {fixedDelay[string](time.Minute), time.Second, time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			clock, plain, q := clockedPriorityQueue(t)

@@ -116,16 +116,10 @@ func TestADeletedQueueEndsItsRemoteGets(t *testing.T) {
 	client := dial(t, f.dir, ClientOptions{})
 	q := openQueue(t, client, QueueOptions[string]{})
 	ended := make(chan error)
-	go func() {
-		_, err := q.GetContext(context.Background())
-		ended <- err
-	}()
+	go func() { ended <- second(q.GetContext(context.Background())) }()
 	q.Add("a")
 	must(t, within(t, ended)) // The stream is open.
-	go func() {
-		_, err := q.GetContext(context.Background())
-		ended <- err
-	}()
+	go func() { ended <- second(q.GetContext(context.Background())) }()
 	eventually(t, "it waits", func() bool { return q.backend.waitingGets() == 1 })
 	must(t, client.DeleteQueue("q"))
 	wantCode(t, within(t, ended), NotFound)
@@ -135,10 +129,7 @@ func TestADeletedQueueEndsItsRemoteGets(t *testing.T) {
 func TestAQueueDeletedInAnOutageEndsItsRemoteGets(t *testing.T) {
 	f, q := serveQueue(t)
 	ended := make(chan error)
-	get := func() {
-		_, err := q.GetContext(context.Background())
-		ended <- err
-	}
+	get := func() { ended <- second(q.GetContext(context.Background())) }
 	go get()
 	q.Add("a")
 	must(t, within(t, ended)) // The stream is open.
@@ -212,10 +203,7 @@ func TestTheCapacityIsThatOfTheGets(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error)
 	for i := 0; i < 3; i++ {
-		go func() {
-			_, err := q.GetContext(ctx)
-			ended <- err
-		}()
+		go func() { ended <- second(q.GetContext(ctx)) }()
 	}
 	eventually(t, "three Gets", func() bool { return capacity() == 3 })
 	q.Add("a")

@@ -88,8 +88,8 @@ type typedRateLimitingInterface[T comparable] interface {
 var _ typedRateLimitingInterface[string] = (*Queue[string])(nil)
 
 // fixedDelay is a limiter of the caller's.
-type fixedDelay time.Duration
+type fixedDelay[T any] time.Duration
 
-func (d fixedDelay) When(string) time.Duration { return time.Duration(d) }
-func (fixedDelay) Forget(string)               {}
-func (fixedDelay) NumRequeues(string) int      { return 0 }
+func (d fixedDelay[T]) When(T) time.Duration { return time.Duration(d) }
+func (fixedDelay[T]) Forget(T)               {}
+func (fixedDelay[T]) NumRequeues(T) int      { return 0 }

@@ -141,17 +141,9 @@ func TestShutDownEndsTheDrainOfARemoteQueue(t *testing.T) {
 		q := openRemote(t, f.dir)
 		q.Add(name)
 		wantNext(t, q, name)
-		drained := make(chan bool)
-		go func() {
-			q.ShutDownWithDrain()
-			close(drained)
-		}()
+		drained := inBackground(func() { q.ShutDownWithDrain() })
 		eventually(t, "it drains", q.ShuttingDown)
-		select {
-		case <-drained:
-			t.Fatal("it does not wait for the held item")
-		default:
-		}
+		wantRunning(t, drained, "it does not wait for the held item")
 		end(q)
 		within(t, drained)
 		q.Done(name)
@@ -195,11 +187,7 @@ func TestARemoteAddWaitsForTheServer(t *testing.T) {
 	f, q := serveQueue(t)
 	reported := q.Errors()
 	f.cut(true)
-	added := make(chan bool)
-	go func() {
-		q.Add("a")
-		close(added)
-	}()
+	added := inBackground(func() { q.Add("a") })
 	if err := within(t, reported); !errors.Is(err, IOError) {
 		t.Fatal(err)
 	}
@@ -215,11 +203,7 @@ func TestAnAddThatWaitsForTheServerEndsAtShutDown(t *testing.T) {
 	f, q := serveQueue(t)
 	reported := q.Errors()
 	f.cut(true)
-	added := make(chan bool)
-	go func() {
-		q.Add("a")
-		close(added)
-	}()
+	added := inBackground(func() { q.Add("a") })
 	within(t, reported)
 	q.ShutDown()
 	within(t, added)
@@ -235,22 +219,14 @@ func TestRemoteShutDownEndsGetsAndKeepsHeldItems(t *testing.T) {
 		waits <- shutdown
 	}()
 	eventually(t, "it waits", func() bool { return q.backend.waitingGets() == 1 })
-	drained := make(chan bool)
-	go func() {
-		q.ShutDownWithDrain()
-		close(drained)
-	}()
+	drained := inBackground(func() { q.ShutDownWithDrain() })
 	if !within(t, waits) {
 		t.Fatal("Get returned an item")
 	}
 	if !q.ShuttingDown() {
 		t.Fatal("it is not shutting down")
 	}
-	select {
-	case <-drained:
-		t.Fatal("it has not waited for the held item")
-	default:
-	}
+	wantRunning(t, drained, "it has not waited for the held item")
 	q.Add("refused")
 	wantCode(t, q.Err(), ShuttingDown)
 	q.AddRateLimited("a")
@@ -333,7 +309,7 @@ func TestAnOptionOfTheOwnerIsRefused(t *testing.T) {
 			options.Lanes = []Lane{1}
 		case reflect.Interface:
 			if o.Field(i).Name == "Limiter" {
-				options.Limiter = fixedDelay(0)
+				options.Limiter = fixedDelay[string](0)
 			} else {
 				options.Codec = stringCodec[string]{}
 			}

@@ -30,20 +30,13 @@ type controllerOptions struct {
 		rateLimiter typedRateLimiter[request]) typedRateLimitingInterface[request]
 }
 
-// noWait delays no item.
-type noWait struct{}
-
-func (noWait) When(request) time.Duration { return 0 }
-func (noWait) Forget(request)             {}
-func (noWait) NumRequeues(request) int    { return 0 }
-
 func TestAControllerTakesTheQueue(t *testing.T) {
 	store := memoryStore(t)
 	options := controllerOptions{NewQueue: func(name string,
 		l typedRateLimiter[request]) typedRateLimitingInterface[request] {
 		return NewQueue[request](store, name, l)
 	}}
-	q := options.NewQueue("pods", noWait{})
+	q := options.NewQueue("pods", fixedDelay[request](0))
 	pod := request{namespacedName{Namespace: "default", Name: "pod-1"}}
 	q.Add(pod)
 	got, shutdown := q.Get()

@@ -112,6 +112,7 @@ func TestCallsAfterCloseReturnShuttingDown(t *testing.T) {
 	}
 	q.ShutDown()
 	q.ShutDownWithDrain()
+	must(t, q.Close())
 }
 
 // descriptors returns the number of open descriptors.

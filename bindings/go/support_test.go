@@ -135,6 +135,26 @@ func within[V any](t testing.TB, c <-chan V) V {
 	}
 }
 
+// inBackground returns a channel that is closed when the call has returned.
+func inBackground(call func()) <-chan bool {
+	returned := make(chan bool)
+	go func() {
+		defer close(returned)
+		call()
+	}()
+	return returned
+}
+
+// wantRunning checks that such a call has not returned.
+func wantRunning(t testing.TB, returned <-chan bool, otherwise string) {
+	t.Helper()
+	select {
+	case <-returned:
+		t.Fatal(otherwise)
+	default:
+	}
+}
+
 // eventually waits until the condition holds.
 func eventually(t testing.TB, what string, holds func() bool) {
 	t.Helper()

@@ -57,11 +57,7 @@ func TestShutDownEndsEveryGet(t *testing.T) {
 // shutdown, also while items are held.
 func drain(t *testing.T, q *Queue[string]) <-chan bool {
 	t.Helper()
-	drained := make(chan bool)
-	go func() {
-		q.ShutDownWithDrain()
-		close(drained)
-	}()
+	drained := inBackground(func() { q.ShutDownWithDrain() })
 	eventually(t, "shutting down", q.ShuttingDown)
 	wantShutDown(t, q)
 	return drained
@@ -75,11 +71,7 @@ func TestShutDownWithDrainWaitsForDone(t *testing.T) {
 	wantNext(t, q, "b")
 	drained := drain(t, q)
 	q.Done("a")
-	select {
-	case <-drained:
-		t.Fatal("b is still held")
-	default:
-	}
+	wantRunning(t, drained, "b is still held")
 	q.Done("b")
 	within(t, drained)
 	must(t, q.Err())
