@@ -184,6 +184,14 @@ func (w *secrets) wantWork(t *testing.T, want ...string) {
 	}
 }
 
+// wantAll checks what the first list adds, and that there is nothing else to do. It stops w.
+func (w *secrets) wantAll(t *testing.T, want ...string) {
+	t.Helper()
+	w.sync(t)
+	w.wantWork(t, want...)
+	w.stop(t)
+}
+
 func (w *secrets) stop(t *testing.T) {
 	t.Helper()
 	w.cancel()
@@ -198,15 +206,10 @@ func forLabel(refer map[string][]string) handler.TypedEventHandler[*corev1.Secre
 }
 
 func TestADeletionIsMappedAnewByWhatIsKeptOfTheObject(t *testing.T) {
-	dir, server := t.TempDir()+"/store", newAPIServer()
-	server.Add(secret(1, "db"))
-	server.Add(secret(2, "cache"))
-	server.Add(secret(3, "mail"))
+	dir, server := t.TempDir()+"/store", newAPIServer("db", "cache", "mail")
 	first := watchSecrets(t, dir, server, forLabel(map[string][]string{
 		"db": {"orders", "users"}, "cache": {"pages"}, "mail": {"letters"}}), wq.QueueOptions[string]{})
-	first.sync(t)
-	first.wantWork(t, "letters", "orders", "pages", "users")
-	first.stop(t)
+	first.wantAll(t, "letters", "orders", "pages", "users")
 
 	server.Delete(secret(1, "db"))
 	server.Delete(secret(3, "mail")) // It is made again, by the same name.
@@ -224,8 +227,7 @@ func TestADeletionIsMappedAnewByWhatIsKeptOfTheObject(t *testing.T) {
 }
 
 func TestAnUpdateThatTheHandlerIgnoresIsNoChangeAtTheRestart(t *testing.T) {
-	dir, server := t.TempDir()+"/store", newAPIServer()
-	server.Add(secret(1, "db"))
+	dir, server := t.TempDir()+"/store", newAPIServer("db")
 	to := handler.TypedFuncs[*corev1.Secret, string]{
 		CreateFunc: forLabel(map[string][]string{"db": {"orders"}}).Create}
 	first := watchSecrets(t, dir, server, to, wq.QueueOptions[string]{})
@@ -236,23 +238,16 @@ func TestAnUpdateThatTheHandlerIgnoresIsNoChangeAtTheRestart(t *testing.T) {
 	first.stop(t)
 
 	second := watchSecrets(t, dir, server, to, wq.QueueOptions[string]{})
-	second.sync(t)
-	second.wantWork(t)
-	second.stop(t)
+	second.wantAll(t)
 }
 
 func TestAContextThatEndsDuringTheListDeletesNothing(t *testing.T) {
 	refer := map[string][]string{"db": {"orders"}, "cache": {"pages"}, "mail": {"letters"}}
 	for _, when := range []string{"before the list", "in the list", "at the first deletion"} {
 		t.Run(when, func(t *testing.T) {
-			dir, server := t.TempDir()+"/store", newAPIServer()
-			server.Add(secret(1, "db"))
-			server.Add(secret(2, "cache"))
-			server.Add(secret(3, "mail"))
+			dir, server := t.TempDir()+"/store", newAPIServer("db", "cache", "mail")
 			first := watchSecrets(t, dir, server, forLabel(refer), wq.QueueOptions[string]{})
-			first.sync(t)
-			first.wantWork(t, "letters", "orders", "pages")
-			first.stop(t)
+			first.wantAll(t, "letters", "orders", "pages")
 
 			server.Delete(secret(1, "db"))
 			server.Delete(secret(2, "cache"))
@@ -302,8 +297,7 @@ func TestAContextThatEndsDuringTheListDeletesNothing(t *testing.T) {
 func seenByServerBehind(t *testing.T, refer map[string][]string,
 	predicates ...predicate.TypedPredicate[*corev1.Secret]) (string, *slowWatch) {
 	t.Helper()
-	dir, server := t.TempDir()+"/store", newAPIServer()
-	server.Add(secret(1, "db"))
+	dir, server := t.TempDir()+"/store", newAPIServer("db")
 	old, err := server.FakeControllerSource.List(metav1.ListOptions{})
 	must(t, err)
 	server.Add(secret(2, "cache"))
@@ -366,9 +360,7 @@ func TestAnObjectThatIsThereAfterAllDoesNotOvertakeItsUpdate(t *testing.T) {
 	slow.list = nil
 	slow.Delete(secret(2, "mail"))
 	third := watchSecrets(t, dir, slow, forLabel(refer), wq.QueueOptions[string]{})
-	third.sync(t)
-	third.wantWork(t, "letters", "pages")
-	third.stop(t)
+	third.wantAll(t, "letters", "pages")
 }
 
 // readInformer tells when the end of a list misses an object, and when it has read it.
@@ -423,8 +415,7 @@ func TestAnObservationThatFailedIsRepeated(t *testing.T) {
 	w := watchSecrets(t, t.TempDir()+"/store", server, forLabel(refer), wq.QueueOptions[string]{
 		MaxPending: 1, WhenFull: wq.RefuseAdds}) // So there is room for one secret at a time.
 	eventually(t, "an observation fails", func() bool { return w.source.last.failure.Load() != nil })
-	done := map[string]bool{}
-	for len(done) < 4 {
+	for done := map[string]bool{}; len(done) < 4; {
 		item, _ := w.queue.Get()
 		done[item] = true
 		w.queue.Done(item)
@@ -563,9 +554,7 @@ func TestWhatARowCannotHaveCountsAsChanged(t *testing.T) {
 	for i := range tooMany {
 		tooMany[i] = fmt.Sprint("key ", i)
 	}
-	dir, server := t.TempDir()+"/store", newAPIServer()
-	server.Add(secret(1, "many"))
-	server.Add(secret(2, "late"))
+	dir, server := t.TempDir()+"/store", newAPIServer("many", "late")
 	to := handler.TypedFuncs[*corev1.Secret, string]{CreateFunc: func(_ context.Context,
 		e event.TypedCreateEvent[*corev1.Secret], q workqueue.TypedRateLimitingInterface[string]) {
 		if e.Object.Labels["for"] == "late" {
@@ -616,8 +605,7 @@ func TestADelayedAddOfAKeyThatTheRowHasKeepsItsDelay(t *testing.T) {
 		"AddAfter":       func(q queue, key string) { q.AddAfter(key, time.Hour) },
 		"AddRateLimited": func(q queue, key string) { q.AddRateLimited(key) }} {
 		t.Run(how, func(t *testing.T) {
-			dir, server := t.TempDir()+"/store", newAPIServer()
-			server.Add(secret(1, "new"))
+			dir, server := t.TempDir()+"/store", newAPIServer("new")
 			options := wq.QueueOptions[string]{MergeDelays: true,
 				Backoff: wq.Exponential(time.Hour, time.Hour)}
 			wantDelayed := func(w *secrets) {
@@ -651,8 +639,7 @@ func TestADelayedAddOfAKeyThatTheRowHasKeepsItsDelay(t *testing.T) {
 }
 
 func TestAPriorityOfASourceIsThatOfTheQueue(t *testing.T) {
-	store, server := openStore(t, t.TempDir()+"/store"), newAPIServer()
-	server.Add(secret(1, "db"))
+	store, server := openStore(t, t.TempDir()+"/store"), newAPIServer("db")
 	for i, priority := range []int{-1 << 40, -5, 0, 7, 1<<32 - 100, 1 << 40} {
 		add := func(to workqueue.TypedRateLimitingInterface[reconcile.Request]) {
 			to.(priorityqueue.PriorityQueue[reconcile.Request]).AddWithOpts(
@@ -681,8 +668,7 @@ func TestAPriorityOfASourceIsThatOfTheQueue(t *testing.T) {
 }
 
 func TestASourceMayBeStartedAgainWhenItsContextHasEnded(t *testing.T) {
-	server := newAPIServer()
-	server.Add(secret(1, "db"))
+	server := newAPIServer("db")
 	w := watchSecrets(t, t.TempDir()+"/store", server,
 		forLabel(map[string][]string{"db": {"orders"}}), wq.QueueOptions[string]{})
 	for range 20 {
@@ -691,9 +677,7 @@ func TestASourceMayBeStartedAgainWhenItsContextHasEnded(t *testing.T) {
 		ctx, w.cancel = context.WithCancel(context.Background())
 		must(t, w.source.Start(ctx, w.queue))
 	}
-	w.sync(t)
-	w.wantWork(t, "orders")
-	w.stop(t)
+	w.wantAll(t, "orders")
 }
 
 func TestASecondSourceOfANameIsRefused(t *testing.T) {
@@ -708,8 +692,7 @@ func TestASecondSourceOfANameIsRefused(t *testing.T) {
 }
 
 func TestAWaitEndsWithTheContextOfStart(t *testing.T) {
-	server := newAPIServer()
-	server.Add(secret(1, "db"))
+	server := newAPIServer("db")
 	begun, goOn := make(chan struct{}), make(chan struct{})
 	to := handler.TypedFuncs[*corev1.Secret, string]{CreateFunc: func(context.Context,
 		event.TypedCreateEvent[*corev1.Secret], workqueue.TypedRateLimitingInterface[string]) {

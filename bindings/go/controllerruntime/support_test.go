@@ -124,8 +124,13 @@ type apiServer struct {
 	list func() (runtime.Object, error) // Nil: as the server has them.
 }
 
-func newAPIServer() *apiServer {
-	return &apiServer{FakeControllerSource: listwatch.NewFakeControllerSource()}
+// newAPIServer has Secrets with these labels, whose numbers begin with 1.
+func newAPIServer(secrets ...string) *apiServer {
+	s := &apiServer{FakeControllerSource: listwatch.NewFakeControllerSource()}
+	for i, label := range secrets {
+		s.Add(secret(i+1, label))
+	}
+	return s
 }
 
 func (*apiServer) IsWatchListSemanticsUnSupported() bool { return true }
