@@ -12,27 +12,6 @@
 
 namespace wqctl {
 
-class KeyPattern {
- public:
-  // Keys are bytes, so a pattern matches bytes: "." is any single byte.
-  explicit KeyPattern(const std::string& text) : re_(text, Options()) {}
-
-  bool ok() const { return re_.ok(); }
-  const std::string& error() const { return re_.error(); }
-  bool Matches(std::string_view key) const {
-    return re2::RE2::PartialMatch(re2::StringPiece(key.data(), key.size()), re_);
-  }
-
- private:
-  static re2::RE2::Options Options() {
-    re2::RE2::Options options(re2::RE2::Latin1);
-    options.set_log_errors(false);
-    options.set_dot_nl(true);
-    return options;
-  }
-  const re2::RE2 re_;
-};
-
 namespace {
 
 using wq::EntryState;
@@ -173,7 +152,8 @@ bool Filter::Matches(const wq::Entry& entry, int64_t now_us) const {
                      entry.ready_at_us > Later(now_us, due_within->count()))) {
     return false;
   }
-  return match == nullptr || match->Matches(entry.key);
+  return match == nullptr ||
+         re2::RE2::PartialMatch(re2::StringPiece(entry.key.data(), entry.key.size()), *match);
 }
 
 namespace {
@@ -182,10 +162,12 @@ void AddKeyOptions(VerbParser* parser, Filter* filter, bool* hex) {
   parser->Text("--prefix", "BYTES", "Only keys that begin with BYTES", &filter->prefix);
   parser->Option("--match", "REGEX", "Only keys in which this regular expression (RE2) is found",
                  "a regular expression of RE2", [filter](const std::string& text) {
-                   auto pattern = std::make_shared<const KeyPattern>(text);
-                   if (!pattern->ok()) return false;
-                   filter->match = std::move(pattern);
-                   return true;
+                   // Keys are bytes, so a pattern matches bytes: "." is any single byte.
+                   re2::RE2::Options options(re2::RE2::Latin1);
+                   options.set_log_errors(false);
+                   options.set_dot_nl(true);
+                   filter->match = std::make_shared<const re2::RE2>(text, options);
+                   return filter->match->ok();
                  });
   parser->Flag("--hex", "Keys, and --prefix, in hexadecimal", hex);
   parser->AtEnd([filter, hex] {

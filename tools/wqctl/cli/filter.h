@@ -23,10 +23,11 @@
 #include "tools/wqctl/cli/cli.h"
 #include "wq/store_view.h"
 
-namespace wqctl {
+namespace re2 {
+class RE2;
+}
 
-// A compiled regular expression (RE2).
-class KeyPattern;
+namespace wqctl {
 
 enum class SortBy : uint8_t {
   kKey = 0,       // By bytes.
@@ -42,7 +43,7 @@ struct Filter {
   std::optional<wq::Lane> lane;
   std::optional<std::string> group;
   std::string prefix;
-  std::shared_ptr<const KeyPattern> match;  // Matches anywhere in the key; null: any key.
+  std::shared_ptr<const re2::RE2> match;  // Is found anywhere in the key; null: any key.
   std::optional<std::chrono::microseconds> older_than;
   std::optional<uint64_t> failures_over;
   std::string error;                                    // In the last error; empty: any, or none.
