@@ -1,10 +1,13 @@
 #include "tools/wqctl/text/dump_line.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <concepts>
 #include <limits>
-#include <map>
 #include <optional>
+#include <set>
+#include <type_traits>
 #include <utility>
 
 #include "absl/strings/numbers.h"
@@ -63,12 +66,20 @@ std::optional<wq::Causes> ParseCauses(std::string_view text) {
   return causes;
 }
 
+// The kinds of records, by their index in DumpRecord.
+constexpr std::array<std::string_view, std::variant_size_v<DumpRecord>> kKinds = {
+    "queue", "cursor", "source", "object", "limits", "entry", "begin", "end"};
+
+// A record to be read, or one to be written.
+template <typename T, typename Record>
+concept Is = std::same_as<std::remove_const_t<T>, Record>;
+
 // The fields of the kinds of records, in the order in which they are written. `io` is a
 // Writer or a Reader. A Writer leaves out a field whose last argument is false; a Reader accepts
 // every field anywhere and leaves the value of a missing one unchanged.
 
-template <typename Io, typename Info>
-void QueueFields(Io& io, Info& info) {
+template <typename Io, Is<wq::QueueInfo> Info>
+void Fields(Io& io, Info& info) {
   io.Text("queue", info.name);
   io.Time("created_at", info.created_at_us);
   io.Number("sequence_high_water", info.sequence_high_water);
@@ -80,8 +91,8 @@ void QueueFields(Io& io, Info& info) {
   io.Bytes("limiter_state", info.limiter_state, !info.limiter_state.empty());
 }
 
-template <typename Io, typename Cursor>
-void CursorFields(Io& io, Cursor& cursor) {
+template <typename Io, Is<DumpedCursor> Cursor>
+void Fields(Io& io, Cursor& cursor) {
   io.Text("queue", cursor.queue);
   io.Text("name", cursor.name);
   io.Bytes("value", cursor.value);
@@ -93,15 +104,15 @@ void HashFields(Io& io, Row& row) {
   io.Hash("scope", row.scope);
 }
 
-template <typename Io, typename Source>
-void SourceFields(Io& io, Source& dumped) {
+template <typename Io, Is<DumpedSource> Source>
+void Fields(Io& io, Source& dumped) {
   io.Text("queue", dumped.queue);
   io.Text("name", dumped.source.name);
   HashFields(io, dumped.source);
 }
 
-template <typename Io, typename Object>
-void ObjectFields(Io& io, Object& dumped) {
+template <typename Io, Is<DumpedObject> Object>
+void Fields(Io& io, Object& dumped) {
   auto& row = dumped.object;
   io.Text("queue", dumped.queue);
   io.Text("source", row.source);
@@ -112,7 +123,17 @@ void ObjectFields(Io& io, Object& dumped) {
   HashFields(io, row);
 }
 
-// The fields besides the queue and the key. `failures` are entry.failures, or zeros.
+template <typename Io, Is<DumpBegin> Begin>
+void Fields(Io& io, Begin& begin) {
+  io.Number("version", begin.version);
+}
+
+template <typename Io, Is<DumpEnd> End>
+void Fields(Io& io, End& end) {
+  io.Number("records", end.records);
+}
+
+// The fields of an entry besides the queue and the key. `failures` are entry.failures, or zeros.
 template <typename Io, typename Entry, typename Failures>
 void EntryFields(Io& io, Entry& entry, Failures& failures) {
   io.StateName("state", entry.state);
@@ -176,67 +197,49 @@ class Writer {
   Json& json_;
 };
 
-using Value = std::variant<std::nullptr_t, bool, int64_t, uint64_t, double, std::string>;
-using Fields = std::map<std::string, Value, std::less<>>;
-
-// Collects the fields of one flat object. Stops at the first nested value, so that deep nesting
-// takes no stack.
-class FlatObject final : public nlohmann::json_sax<nlohmann::json> {
- public:
-  bool null() override { return Set(nullptr); }
-  bool boolean(bool value) override { return Set(value); }
-  bool number_integer(int64_t value) override { return Set(value); }
-  bool number_unsigned(uint64_t value) override { return Set(value); }
-  bool number_float(double value, const std::string&) override { return Set(value); }
-  bool string(std::string& value) override { return Set(std::move(value)); }
-  bool binary(nlohmann::json::binary_t&) override { return Refuse("it is not JSON"); }
-  bool start_object(size_t) override {
-    return std::exchange(open_, true) ? Refuse("a value is an object, not a plain one") : true;
-  }
-  bool key(std::string& name) override {
-    if (fields_.contains(name)) return Refuse("\"" + wq::EscapeKey(name, 40) + "\" is there twice");
-    name_ = std::move(name);
-    return true;
-  }
-  bool end_object() override { return true; }
-  bool start_array(size_t) override {
-    return Refuse(open_ ? "a value is an array, not a plain one"
-                        : "it is a JSON array; one object a line is needed: dump -o jsonl");
-  }
-  bool end_array() override { return true; }
-  bool parse_error(size_t position, const std::string&, const nlohmann::json::exception&) override {
-    return Refuse("it is not JSON at byte " + std::to_string(position));
-  }
-
-  Fields& fields() { return fields_; }
-  const std::string& error() const { return error_; }
-
- private:
-  bool Set(Value value) {
-    if (!open_) return Refuse("it is no JSON object");
-    fields_.emplace(std::move(name_), std::move(value));
-    return true;
-  }
-  bool Refuse(std::string why) {
-    if (error_.empty()) error_ = std::move(why);
+// Parses a flat object. Builds nothing of a nested value, so that deep nesting takes no memory.
+bool ParseFlat(std::string_view line, nlohmann::json* object, std::string* error) {
+  using Event = nlohmann::json::parse_event_t;
+  std::set<std::string> names;
+  std::string why;  // The first one.
+  const auto refuse = [&why](std::string text) {
+    if (why.empty()) why = std::move(text);
     return false;
+  };
+  const auto take = [&](int depth, Event event, const nlohmann::json& parsed) {
+    if (event == Event::array_start) {
+      return refuse(depth > 0 ? "a value is an array, not a plain one"
+                              : "it is a JSON array; one object a line is needed: dump -o jsonl");
+    }
+    if (event == Event::object_start && depth > 0) {
+      return refuse("a value is an object, not a plain one");
+    }
+    if (event == Event::key && !names.insert(parsed.get<std::string>()).second) {
+      refuse("\"" + wq::EscapeKey(parsed.get<std::string>(), 40) + "\" is there twice");
+    }
+    return true;
+  };
+  try {
+    *object = nlohmann::json::parse(line, take);
+    if (!object->is_object()) refuse("it is no JSON object");
+  } catch (const nlohmann::json::parse_error& e) {
+    refuse("it is not JSON at byte " + std::to_string(e.byte));
+  } catch (const nlohmann::json::exception&) {  // A number that is too large for a double.
+    refuse("it is not JSON");
   }
+  *error = std::move(why);
+  return error->empty();
+}
 
-  bool open_ = false;
-  std::string name_;
-  Fields fields_;
-  std::string error_;
-};
-
-// Takes fields out of `fields`, by name and type, and keeps the first error.
+// Takes fields out of an object, by name and type, and keeps the first error.
 class Reader {
  public:
-  explicit Reader(Fields* fields) : fields_(*fields) {}
+  explicit Reader(nlohmann::json* object) : fields_(*object) {}
 
-  bool Has(std::string_view name) const { return fields_.contains(name); }
+  bool Has(const std::string& name) const { return fields_.contains(name); }
 
-  void Text(std::string_view name, std::string& target) { Take(name, "a string", target); }
-  void Bool(std::string_view name, bool& target, bool /*present*/ = true) {
+  void Text(const std::string& name, std::string& target) { Take(name, "a string", target); }
+  void Bool(const std::string& name, bool& target, bool /*present*/ = true) {
     Take(name, "true or false", target);
   }
   // As SetBytes wrote it; keys in hexadecimal too.
@@ -246,44 +249,44 @@ class Reader {
     Decoded(name + "_hex", "hexadecimal", FromHex, target);
   }
   template <typename T>
-  void Number(std::string_view name, T& target, bool /*present*/ = true) {
-    TakeBy(name, "a whole number", [&target](const Value& value) {
-      const auto* number = std::get_if<uint64_t>(&value);
+  void Number(const std::string& name, T& target, bool /*present*/ = true) {
+    TakeBy(name, "a whole number", [&target](const nlohmann::json& value) {
+      const auto* number = value.get_ptr<const uint64_t*>();
       const bool fits = number != nullptr && *number <= std::numeric_limits<T>::max();
       if (fits) target = static_cast<T>(*number);
       return fits;
     });
   }
-  void Hash(std::string_view name, uint64_t& target) {
-    TakeBy(name, "16 hexadecimal digits", [&target](const Value& value) {
-      const auto* text = std::get_if<std::string>(&value);
+  void Hash(const std::string& name, uint64_t& target) {
+    TakeBy(name, "16 hexadecimal digits", [&target](const nlohmann::json& value) {
+      const auto* text = value.get_ptr<const std::string*>();
       return text != nullptr && text->size() == 16 && absl::SimpleHexAtoi(*text, &target);
     });
   }
   // A value that is computed from other fields and the queue's options. Only its type is checked.
-  void Derived(std::string_view name, const std::optional<uint32_t>&, bool /*present*/) {
+  void Derived(const std::string& name, const std::optional<uint32_t>&, bool /*present*/) {
     uint32_t unused = 0;
     Number(name, unused);
   }
-  void Time(std::string_view name, int64_t& target, bool /*present*/ = true) {
+  void Time(const std::string& name, int64_t& target, bool /*present*/ = true) {
     Decoded(name, "a time, such as 2026-01-31T12:00:00.000001Z", ParseTime, target);
   }
-  void Seconds(std::string_view name, int64_t& target_us, bool /*present*/) {
-    TakeBy(name, "a number of seconds", [&target_us](const Value& value) {
-      const std::optional<double> seconds = RealOf(value);
-      const bool fits = seconds && *seconds < 1e10;
-      if (fits) target_us = std::llround(*seconds * 1e6);
+  void Seconds(const std::string& name, int64_t& target_us, bool /*present*/) {
+    TakeBy(name, "a number of seconds", [&target_us](const nlohmann::json& value) {
+      const double seconds = value.is_number() ? value.get<double>() : -1;
+      const bool fits = seconds >= 0 && seconds < 1e10;
+      if (fits) target_us = std::llround(seconds * 1e6);
       return fits;
     });
   }
-  void StateName(std::string_view name, State& target) {
+  void StateName(const std::string& name, State& target) {
     Decoded(name, "a state: pending, delayed, failing or quarantined", wq::ParseEntryState, target);
   }
-  void Causes(std::string_view name, wq::Causes& target, bool /*present*/) {
+  void Causes(const std::string& name, wq::Causes& target, bool /*present*/) {
     Decoded(name, "a list of causes: lines \"TRACEPARENT REASON\", either may be -", ParseCauses,
             target);
   }
-  void Lane(std::string_view name, wq::Lane& target, bool /*present*/) {
+  void Lane(const std::string& name, wq::Lane& target, bool /*present*/) {
     Decoded(name, "a lane: fast, slow or a 32-bit integer", wq::ParseLane, target);
   }
 
@@ -301,32 +304,26 @@ class Reader {
   // Call it after all known fields were taken.
   bool Finish(std::string* error) {
     if (!fields_.empty()) {
-      Refuse("unknown field \"" + wq::EscapeKey(fields_.begin()->first, 40) + "\"");
+      Refuse("unknown field \"" + wq::EscapeKey(fields_.begin().key(), 40) + "\"");
     }
     *error = error_;
     return error_.empty();
   }
 
  private:
-  // nullopt: it is no number, or a negative one.
-  static std::optional<double> RealOf(const Value& value) {
-    if (const auto* whole = std::get_if<uint64_t>(&value)) return static_cast<double>(*whole);
-    const auto* real = std::get_if<double>(&value);
-    return real != nullptr && *real >= 0 ? std::optional(*real) : std::nullopt;
-  }
   template <typename T>
-  void Take(std::string_view name, const std::string& what, T& target) {
-    TakeBy(name, what, [&target](const Value& value) {
-      const auto* typed = std::get_if<T>(&value);
+  void Take(const std::string& name, const std::string& what, T& target) {
+    TakeBy(name, what, [&target](const nlohmann::json& value) {
+      const auto* typed = value.get_ptr<const T*>();
       if (typed != nullptr) target = *typed;
       return typed != nullptr;
     });
   }
   template <typename T>
-  void Decoded(std::string_view name, const std::string& what,
+  void Decoded(const std::string& name, const std::string& what,
                std::optional<T> (*decode)(std::string_view), T& target) {
-    TakeBy(name, what, [decode, &target](const Value& value) {
-      const auto* text = std::get_if<std::string>(&value);
+    TakeBy(name, what, [decode, &target](const nlohmann::json& value) {
+      const auto* text = value.get_ptr<const std::string*>();
       std::optional<T> decoded = text == nullptr ? std::nullopt : decode(*text);
       if (!decoded) return false;
       target = *std::move(decoded);
@@ -334,14 +331,14 @@ class Reader {
     });
   }
   template <typename Read>
-  void TakeBy(std::string_view name, const std::string& what, const Read& read) {
+  void TakeBy(const std::string& name, const std::string& what, const Read& read) {
     const auto it = fields_.find(name);
     if (it == fields_.end()) return;
-    if (!read(it->second)) Refuse("\"" + std::string(name) + "\" is not " + what);
+    if (!read(*it)) Refuse("\"" + name + "\" is not " + what);
     fields_.erase(it);
   }
 
-  Fields& fields_;
+  nlohmann::json& fields_;
   std::string error_;
 };
 
@@ -370,7 +367,7 @@ DumpedEntry ReadEntry(Reader* reader) {
 void ReadBegin(Reader* reader, DumpBegin* begin) {
   const uint64_t known = begin->version;
   reader->Require("version");
-  reader->Number("version", begin->version);
+  Fields(*reader, *begin);
   if (begin->version != known) {
     reader->Refuse("it is the begin of a dump of version " + std::to_string(begin->version) +
                    "; this program knows version " + std::to_string(known));
@@ -385,41 +382,17 @@ void SetState(const wq::Entry& entry, Json* json) {
   EntryFields(writer, entry, entry.failures ? *entry.failures : none);
 }
 
-void AppendDumpLine(const wq::QueueInfo& info, std::string* out) {
-  Json json = {{"record", "queue"}};
+void AppendDumpLine(const DumpRecord& record, bool hex, std::string* out) {
+  if (const auto* dumped = std::get_if<DumpedEntry>(&record)) {
+    return AppendDumpLine(dumped->queue, dumped->entry, hex, out);
+  }
+  Json json = {{"record", kKinds[record.index()]}};
   Writer writer(&json);
-  QueueFields(writer, info);
-  out->append(json.dump());
-}
-
-void AppendDumpLine(const DumpedCursor& cursor, std::string* out) {
-  Json json = {{"record", "cursor"}};
-  Writer writer(&json);
-  CursorFields(writer, cursor);
-  out->append(json.dump());
-}
-
-void AppendDumpLine(const DumpedSource& source, std::string* out) {
-  Json json = {{"record", "source"}};
-  Writer writer(&json);
-  SourceFields(writer, source);
-  out->append(json.dump());
-}
-
-void AppendDumpLine(const DumpedObject& object, std::string* out) {
-  Json json = {{"record", "object"}};
-  Writer writer(&json);
-  ObjectFields(writer, object);
-  out->append(json.dump());
-}
-
-void AppendDumpLine(const DumpBegin& begin, std::string* out) {
-  const Json json = {{"record", "begin"}, {"version", begin.version}};
-  out->append(json.dump());
-}
-
-void AppendDumpLine(const DumpEnd& end, std::string* out) {
-  const Json json = {{"record", "end"}, {"records", end.records}};
+  std::visit(
+      [&writer](const auto& of) {
+        if constexpr (requires { Fields(writer, of); }) Fields(writer, of);
+      },
+      record);
   out->append(json.dump());
 }
 
@@ -440,12 +413,9 @@ bool ParseDumpLine(std::string_view line, DumpRecord* record, std::string* error
     *error = "it is longer than " + std::to_string(kMaxDumpLineBytes) + " bytes";
     return false;
   }
-  FlatObject object;
-  if (!nlohmann::json::sax_parse(line.begin(), line.end(), &object)) {
-    *error = object.error();
-    return false;
-  }
-  Reader reader(&object.fields());
+  nlohmann::json object;
+  if (!ParseFlat(line, &object, error)) return false;
+  Reader reader(&object);
   std::string kind = "entry";
   reader.Text("record", kind);
   if (kind != "begin" && kind != "end") reader.Require("queue");
@@ -453,23 +423,23 @@ bool ParseDumpLine(std::string_view line, DumpRecord* record, std::string* error
     ReadBegin(&reader, &record->emplace<DumpBegin>());
   } else if (kind == "end") {
     reader.Require("records");
-    reader.Number("records", record->emplace<DumpEnd>().records);
+    Fields(reader, record->emplace<DumpEnd>());
   } else if (kind == "queue") {
-    QueueFields(reader, record->emplace<wq::QueueInfo>());
+    Fields(reader, record->emplace<wq::QueueInfo>());
   } else if (kind == "cursor") {
-    CursorFields(reader, record->emplace<DumpedCursor>());
+    Fields(reader, record->emplace<DumpedCursor>());
   } else if (kind == "source") {
-    SourceFields(reader, record->emplace<DumpedSource>());
+    Fields(reader, record->emplace<DumpedSource>());
   } else if (kind == "object") {
-    ObjectFields(reader, record->emplace<DumpedObject>());
+    Fields(reader, record->emplace<DumpedObject>());
   } else if (kind == "limits") {
     record->emplace<DumpedLimits>();
-    object.fields().clear();
+    object.clear();
   } else if (kind == "entry") {
     *record = ReadEntry(&reader);
   } else {
     reader.Refuse("unknown kind of record \"" + wq::EscapeKey(kind, 40) + "\"");
-    object.fields().clear();
+    object.clear();
   }
   return reader.Finish(error);
 }

@@ -1,7 +1,7 @@
 // Writes and reads one line of a dump.
 //
 //   std::string line;
-//   AppendDumpLine("pods", entry, false, &line);
+//   AppendDumpLine(DumpedCursor{"pods", "informer", "12345"}, false, &line);
 //   DumpRecord record;
 //   std::string error;
 //   if (!ParseDumpLine(line, &record, &error)) …
@@ -53,14 +53,9 @@ struct DumpEnd {
 using DumpRecord = std::variant<wq::QueueInfo, DumpedCursor, DumpedSource, DumpedObject,
                                 DumpedLimits, DumpedEntry, DumpBegin, DumpEnd>;
 
-// Without a line end.
-void AppendDumpLine(const wq::QueueInfo& info, std::string* out);
-void AppendDumpLine(const DumpedCursor& cursor, std::string* out);
-void AppendDumpLine(const DumpedSource& source, std::string* out);
-void AppendDumpLine(const DumpedObject& object, std::string* out);
-void AppendDumpLine(const DumpBegin& begin, std::string* out);
-void AppendDumpLine(const DumpEnd& end, std::string* out);
-// With `hex` the key is written as "key_hex".
+// Without a line end. With `hex` the key of an entry is written as "key_hex". Of limits nothing is
+// written but their kind.
+void AppendDumpLine(const DumpRecord& record, bool hex, std::string* out);
 void AppendDumpLine(std::string_view queue, const wq::Entry& entry, bool hex, std::string* out);
 
 // Returns false if the line is not a record; *error then says why, in printable text. Does not

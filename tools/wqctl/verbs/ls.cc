@@ -100,9 +100,8 @@ std::vector<std::string> EntryCells(const std::string& queue, const wq::Entry& e
 }
 
 // Prints a record that is no entry. Neither a table nor a list of names has any.
-template <typename Record>
-void PrintRecord(const Record& record, Listing* listing) {
-  listing->Row([&](std::string* json) { AppendDumpLine(record, json); },
+void PrintRecord(const DumpRecord& record, Listing* listing) {
+  listing->Row([&](std::string* json) { AppendDumpLine(record, false, json); },
                [] { return std::vector<std::string>{}; }, [] { return std::string(); });
 }
 
