@@ -105,17 +105,6 @@ struct CompletionArgs {
   std::optional<Words> words;  // To be completed. Unset: the script is to be printed.
 };
 
-// The options before the verb.
-VerbAbout AboutRoot() {
-  VerbAbout root;
-  root.options = {{{"--store"}, "DIR", "The store's directory"},
-                  {{"--color"}, "auto|always|never", "Colours"},
-                  {{"--progress"}, "auto|always|never", "A line about progress"},
-                  {{"--help"}, "", "Help"},
-                  {{"--version"}, "", "The version"}};
-  return root;
-}
-
 class Completer {
  public:
   Completer(const CompletionArgs& args, Output* out)

@@ -35,46 +35,6 @@ Inspects the store of a controller, running, stopped or crashed; adds keys to it
 them, and processes them with a command. Verbs that only read change nothing, and work beside the
 process that owns the store. Data goes to standard output, messages to standard error.
 .SH OPTIONS
-.TP
-.BI \-\-store " DIR"
-The store's directory.
-.TP
-.BR \-\-color " auto|always|never"
-Colours. The default is auto: on a terminal, unless
-.B NO_COLOR
-is set or
-.B TERM
-is dumb.
-.TP
-.BR \-\-progress " auto|always|never"
-A line on standard error that shows how far a verb is. The default is auto: on a terminal, for a
-verb that takes more than a second.
-.TP
-.B \-\-version
-.TQ
-.B \-\-help
-.SH VERBS
-)";
-
-constexpr std::string_view kTail = R"(.SH EXIT STATUS
-.TP
-.B 0
-Success; also if the reader of standard output closes it.
-.TP
-.B 1
-Failure.
-.TP
-.B 2
-Usage.
-.TP
-.B 3
-The store, the queue or the key was not found.
-.TP
-.B 4
-Another process owns the store, and accepts no changes from other processes.
-.TP
-.B 5
-The store is damaged.
 )";
 
 constexpr std::string_view kFiles =
@@ -149,8 +109,10 @@ int Run(const ManArgs&) {
   Output out;
   out.Write(".TH WQCTL 1 \"\" \"wq " WQ_VERSION "\" \"wq\"\n");
   out.Write(kHead);
+  for (const OptionAbout& option : AboutRoot().options) out.Write(OptionText(option));
+  out.Write(".SH VERBS\n");
   for (const VerbAbout& verb : AboutVerbs()) out.Write(VerbText(verb));
-  out.Write(kTail);
+  out.Write(".SH EXIT STATUS\n" + Roff(kExitCodes) + "\n");
   out.Write(".SH ENVIRONMENT\nThe name in the settings file, and the variable:\n.PP\n" +
             Verbatim(SettingsText()) + ".PP\n");
   out.Write(kFiles);

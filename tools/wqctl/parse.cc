@@ -1,6 +1,7 @@
 #include "tools/wqctl/parse.h"
 
 #include <algorithm>
+#include <functional>
 #include <iostream>
 #include <iterator>
 #include <string>
@@ -68,13 +69,15 @@ constexpr Verb kVerbs[] = {
     {"man", ParseMan, "print the manual page"},
 };
 
-constexpr std::string_view kAboutStore = R"(
+std::string AboutStore() {
+  return R"(
 DIR is also taken from the environment variable WQ_STORE, or from the settings file
 ($WQ_CONFIG, or ~/.config/wq/config); wqctl man lists the other settings.
 wqctl VERB --help shows the options of a verb, with examples.
 
-Exit codes: 0 ok, 1 failure, 2 usage, 3 store, queue or key not found,
-4 store locked by another process, 5 corruption.)";
+Exit codes: )" +
+         std::string(kExitCodes);
+}
 
 bool InFamily(std::string_view verb, std::string_view family) {
   return verb.size() > family.size() && verb.starts_with(family) && verb[family.size()] == ' ';
@@ -114,51 +117,54 @@ std::string TakeSecond(const std::string& family, Words* words) {
   std::string word = TakeFirst(words);
   if (word == "--help" || word == "-h") {
     throw Help{"Usage: wqctl [--store DIR] " + family + " VERB [OPTIONS]...\n\n" +
-               VerbList(family) + std::string(kAboutStore) + "\n"};
+               VerbList(family) + AboutStore() + "\n"};
   }
   return word;
+}
+
+// What `ask` throws.
+VerbAbout Answer(const std::function<void()>& ask) {
+  try {
+    ask();
+  } catch (VerbAbout& about) {
+    return std::move(about);
+  }
+  return {};
 }
 
 VerbAbout AboutOf(const Verb& verb) {
   Input input;
   input.verb = verb.name;
   input.words = AskAbout();
-  VerbAbout about;
-  try {
-    verb.parse(input);
-  } catch (VerbAbout& answer) {
-    about = std::move(answer);
-  }
+  VerbAbout about = Answer([&] { verb.parse(input); });
   about.summary = verb.summary;
   return about;
 }
 
 // A setting is a default for the verbs that have the option and accept the value.
-void AddSetting(const VerbAbout& verb, const std::string& option,
-                const std::optional<std::string>& value, Words* words) {
-  const OptionAbout* const about = verb.Find(option);
-  if (!value || about == nullptr) return;
-  const std::vector<std::string> choices = about->Choices();
-  if (std::find(choices.begin(), choices.end(), *value) == choices.end()) return;
-  words->insert(words->begin(), {option, *value});
-}
-
 Command ParseKnown(const Verb& verb, const Settings& settings, Input input) {
   const VerbAbout about = AboutOf(verb);
-  AddSetting(about, "--output", settings.output, &input.words);
-  AddSetting(about, "--times", settings.times, &input.words);
-  for (const auto& [option, value] : settings.others) {
-    if (about.Find(option) != nullptr) input.words.insert(input.words.begin(), {option, value});
+  for (const auto& [name, value] : settings) {
+    const OptionAbout* const option = about.Find("--" + name);
+    if (option == nullptr || !option->Accepts(value)) continue;
+    input.words.insert(input.words.begin(), {"--" + name, value});
   }
   return verb.parse(input);
 }
 
-void SetTerminalUse(const RootOptions& root, const Settings& settings) {
-  const auto when = [](const auto& flag, const auto& setting) {
-    return ParseWhen(flag ? *flag : setting.value_or("auto")).value_or(When::kAuto);
+// Takes a setting that is for all verbs. Empty: it is not set.
+std::string Take(const std::string& name, Settings* settings) {
+  const auto setting = settings->extract(name);
+  return setting ? setting.mapped() : "";
+}
+
+void SetTerminalUse(const RootOptions& root, Settings* settings) {
+  const auto when = [settings](const char* name, const auto& flag) {
+    const std::string setting = Take(name, settings);
+    return ParseWhen(flag.value_or(setting)).value_or(When::kAuto);
   };
-  SetColour(when(root.color, settings.color));
-  ShowProgress(when(root.progress, settings.progress));
+  SetColour(when("color", root.color));
+  ShowProgress(when("progress", root.progress));
 }
 
 // `words`: the verb and the words after it.
@@ -205,6 +211,11 @@ std::vector<VerbAbout> AboutVerbs() {
   return all;
 }
 
+VerbAbout AboutRoot() {
+  RootOptions unset;
+  return Answer([&unset] { ParseRoot(AskAbout(), "", &unset); });
+}
+
 std::variant<Command, int> ParseCommandLine(const Words& words, mode_t user_umask) {
   const auto mark = std::find(words.begin(), words.end(), "--");
   Input input;
@@ -212,13 +223,15 @@ std::variant<Command, int> ParseCommandLine(const Words& words, mode_t user_umas
   if (mark != words.end()) input.behind.emplace(mark + 1, words.end());
   try {
     RootOptions root;
-    const std::string about = VerbList({}) + std::string(kAboutStore);
+    const std::string about = VerbList({}) + AboutStore();
     Words rest = ParseRoot(Words(words.begin(), mark), about, &root);
     if (rest == Words{"help"}) rest = ParseRoot({"--help"}, about, &root);  // Throws the help.
-    SetTerminalUse(root, {});  // For an error in the settings.
-    const Settings settings = SettingsFor(rest);
-    SetTerminalUse(root, settings);
-    input.store_dir = root.store_dir.empty() ? settings.store : root.store_dir;
+    Settings settings;
+    SetTerminalUse(root, &settings);  // For an error in the settings.
+    settings = SettingsFor(rest);
+    SetTerminalUse(root, &settings);
+    const std::string store_dir = Take("store", &settings);
+    input.store_dir = root.store_dir.empty() ? store_dir : root.store_dir;
     return ParseVerb(std::move(rest), settings, std::move(input));
   } catch (const Help& help) {
     Output out;

@@ -16,6 +16,11 @@ std::vector<std::string> OptionAbout::Choices() const {
   return choices;
 }
 
+bool OptionAbout::Accepts(const std::string& value) const {
+  const std::vector<std::string> choices = Choices();
+  return choices.empty() || std::find(choices.begin(), choices.end(), value) != choices.end();
+}
+
 const OptionAbout* VerbAbout::Find(std::string_view option) const {
   const auto found = std::find_if(options.begin(), options.end(), [option](const OptionAbout& o) {
     return std::find(o.names.begin(), o.names.end(), option) != o.names.end();

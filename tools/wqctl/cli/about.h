@@ -19,6 +19,8 @@ struct OptionAbout {
 
   // The words in `type` that the option accepts: of "fast|slow|N" fast and slow.
   std::vector<std::string> Choices() const;
+  // Whether the option may take the value: of an option without choices this is not known here.
+  bool Accepts(const std::string& value) const;
 };
 
 struct VerbAbout {
@@ -32,7 +34,8 @@ struct VerbAbout {
   const OptionAbout* Find(std::string_view option) const;  // nullptr: no such option.
 };
 
-// All verbs, in the order of the help. Defined in parse.cc.
+// All verbs, in the order of the help; and the options before the verb. Defined in parse.cc.
 std::vector<VerbAbout> AboutVerbs();
+VerbAbout AboutRoot();
 
 }  // namespace wqctl

@@ -17,6 +17,11 @@ namespace {
 // An error shows at most so much of a wrong value.
 constexpr size_t kShownBytes = 100;
 
+// A wrong value, for an error.
+std::string Quoted(const std::string& text) {
+  return "\"" + (text.size() <= kShownBytes ? text : text.substr(0, kShownBytes) + "…") + "\"";
+}
+
 // Help with our own usage line, which includes the arguments that CLI11 does not read.
 class Formatter : public CLI::Formatter {
  public:
@@ -58,8 +63,7 @@ void AddWhen(CLI::App* app, const std::string& name, const std::string& descript
              std::optional<std::string>* target) {
   const auto read = [name, target](const std::string& text) {
     if (!ParseWhen(text)) {
-      throw CLI::ValidationError(
-          name, "\"" + text.substr(0, kShownBytes) + "\" is not one of: auto, always or never");
+      throw CLI::ValidationError(name, Quoted(text) + " is not one of: auto, always or never");
     }
     *target = text;
   };
@@ -76,6 +80,12 @@ OptionAbout AboutOption(const CLI::Option& option) {
   return about;
 }
 
+std::vector<OptionAbout> AboutOptions(const CLI::App& app) {
+  std::vector<OptionAbout> options;
+  for (const CLI::Option* option : app.get_options()) options.push_back(AboutOption(*option));
+  return options;
+}
+
 }  // namespace
 
 struct VerbParser::Cli {
@@ -90,7 +100,7 @@ void Unexpected(const std::string& argument) { Usage("unexpected argument \"" + 
 
 std::string KeyOfHex(std::string_view text) {
   std::optional<std::string> bytes = FromHex(text);
-  if (!bytes) Usage("\"" + std::string(text.substr(0, kShownBytes)) + "\" is not hexadecimal");
+  if (!bytes) Usage(Quoted(std::string(text)) + " is not hexadecimal");
   return *std::move(bytes);
 }
 
@@ -114,8 +124,7 @@ void VerbParser::Option(const std::string& name, const std::string& type,
                         std::function<bool(const std::string&)> take) {
   const auto read = [name, expected, take = std::move(take)](const std::string& text) {
     if (take(text)) return;
-    const std::string shown = text.size() <= kShownBytes ? text : text.substr(0, kShownBytes) + "…";
-    throw CLI::ValidationError(name, "\"" + shown + "\" is not " + expected);
+    throw CLI::ValidationError(name, Quoted(text) + " is not " + expected);
   };
   OneText(cli_->app.add_option_function<std::string>(name, read, description), type);
 }
@@ -169,9 +178,7 @@ VerbAbout VerbParser::About() const {
   about.description = verb_.description;
   about.synopsis = verb_.synopsis;
   about.examples = verb_.examples;
-  for (const CLI::Option* option : cli_->app.get_options()) {
-    about.options.push_back(AboutOption(*option));
-  }
+  about.options = AboutOptions(cli_->app);
   return about;
 }
 
@@ -253,6 +260,11 @@ Words ParseRoot(Words words, const std::string& footer, RootOptions* options) {
   AddWhen(&root, "--progress", "A line about progress on stderr; auto: on a terminal",
           &options->progress);
   root.set_version_flag("--version", "wqctl " WQ_VERSION);
+  if (words == AskAbout()) {
+    VerbAbout about;
+    about.options = AboutOptions(root);
+    throw about;
+  }
   ParseWith(&root, std::move(words));
   return root.remaining();
 }

@@ -58,7 +58,8 @@ struct Help {
   std::string text;
 };
 
-// The words that make VerbParser::Parse throw a VerbAbout. No command line can contain them.
+// The words that make VerbParser::Parse and ParseRoot throw a VerbAbout. No command line can
+// contain them.
 Words AskAbout();
 
 // Words behind "--" never reach CLI11, and neither do positional arguments: CLI11 would split

@@ -42,17 +42,12 @@ const std::array<SettingKind, 13> kSettings = {{
     {"etcd-password-file", "WQ_ETCD_PASSWORD_FILE", "", "the file of its password"},
 }};
 
-constexpr size_t kFirstOption = 5;  // Of kSettings: from here on each is an option.
-
 void CheckSetting(const SettingKind& kind, const std::string& value) {
   const bool valid = !value.empty() && value.find(' ') == value.npos &&
                      (" " + kind.choices + " ").find(" " + value + " ") != value.npos;
   if (kind.choices.empty() || valid) return;
   Usage("\"" + wq::EscapeKey(value, 100) + "\" is not one of: " + kind.choices);
 }
-
-// In the order of kSettings.
-using Values = std::array<std::optional<std::string>, kSettings.size()>;
 
 std::string EnvironmentOf(const char* name) {
   const char* const value = std::getenv(name);
@@ -69,20 +64,20 @@ std::string FileName() {
   return home.empty() ? home : home + "/.config/wq/config";
 }
 
-void TakeLine(const std::string& line, Values* values) {
+void TakeLine(const std::string& line, Settings* settings) {
   auto [name, value] = NameAndValue(line);
   std::vector<std::string> names;
-  for (size_t i = 0; i < kSettings.size(); ++i) {
-    names.push_back(kSettings[i].name);
-    if (name != names.back()) continue;
-    CheckSetting(kSettings[i], value);
-    (*values)[i] = std::move(value);
+  for (const SettingKind& kind : kSettings) {
+    names.push_back(kind.name);
+    if (name != kind.name) continue;
+    CheckSetting(kind, value);
+    (*settings)[name] = std::move(value);
     return;
   }
   Usage("there is no setting \"" + wq::EscapeKey(name, 100) + "\"" + DidYouMean(name, names));
 }
 
-void ReadSettingsFile(Values* values) {
+void ReadSettingsFile(Settings* settings) {
   const std::string path = FileName();
   if (path.empty()) return;
   std::ifstream file(path);
@@ -90,7 +85,7 @@ void ReadSettingsFile(Values* values) {
   if (!file && !EnvironmentOf("WQ_CONFIG").empty()) {
     Usage("cannot read " + path + ", which WQ_CONFIG names");
   }
-  ReadLines(file, path, [values](const std::string& line) { TakeLine(line, values); });
+  ReadLines(file, path, [settings](const std::string& line) { TakeLine(line, settings); });
   if (file.bad()) Usage("cannot read " + path);  // A directory can be opened.
 }
 
@@ -130,24 +125,13 @@ std::pair<std::string, std::string> NameAndValue(const std::string& line) {
 }
 
 Settings ReadSettings() {
-  Values values;
-  ReadSettingsFile(&values);
-  for (size_t i = 0; i < kSettings.size(); ++i) {
-    std::string value = EnvironmentOf(kSettings[i].variable);
+  Settings settings;
+  ReadSettingsFile(&settings);
+  for (const SettingKind& kind : kSettings) {
+    std::string value = EnvironmentOf(kind.variable);
     if (value.empty()) continue;
-    AtPlace(kSettings[i].variable, [&] { CheckSetting(kSettings[i], value); });
-    values[i] = std::move(value);
-  }
-  Settings settings = {.store = values[0].value_or(""),
-                       .output = values[1],
-                       .times = values[2],
-                       .color = values[3],
-                       .progress = values[4],
-                       .others = {}};
-  for (size_t i = kFirstOption; i < kSettings.size(); ++i) {
-    if (values[i]) {
-      settings.others.emplace_back("--" + kSettings[i].name, *std::move(values[i]));
-    }
+    AtPlace(kind.variable, [&] { CheckSetting(kind, value); });
+    settings[kind.name] = std::move(value);
   }
   return settings;
 }

@@ -8,23 +8,16 @@
 
 #include <functional>
 #include <istream>
-#include <optional>
+#include <map>
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 namespace wqctl {
 
-struct Settings {
-  std::string store;                    // store, WQ_STORE. Empty: none.
-  std::optional<std::string> output;    // output, WQ_OUTPUT: for the verbs that know the format.
-  std::optional<std::string> times;     // times, WQ_TIMES: relative or absolute.
-  std::optional<std::string> color;     // color, WQ_COLOR: auto, always or never.
-  std::optional<std::string> progress;  // progress, WQ_PROGRESS: auto, always or never.
-  // Options, such as "--replicate", with their values: for the verbs that have the option.
-  std::vector<std::pair<std::string, std::string>> others;
-};
+// The values by name, such as "output" or "replicate". store, color and progress are for all verbs;
+// each other one is for the verbs that have an option of its name and accept the value.
+using Settings = std::map<std::string, std::string>;
 
 Settings ReadSettings();
 

@@ -1,6 +1,8 @@
 // The exit codes of wqctl. They are part of its contract: scripts depend on them.
 #pragma once
 
+#include <string_view>
+
 #include "wq/status.h"
 
 namespace wqctl {
@@ -13,6 +15,11 @@ enum ExitCode : int {
   kExitLocked = 4,      // Another process owns the store.
   kExitCorruption = 5,  // The store is damaged.
 };
+
+// The same for people.
+inline constexpr std::string_view kExitCodes =
+    R"(0 ok, 1 failure, 2 usage, 3 store, queue or key not found,
+4 store locked by another process, 5 corruption.)";
 
 // A store of another format version is not damaged: kExitFailure.
 ExitCode ExitCodeOf(const wq::Status& status);
