@@ -73,34 +73,19 @@ std::string RateText(const std::optional<double>& rate, bool sign) {
   return text.data();
 }
 
-struct Column {
-  std::string header;
-  int weight;  // The column of least weight is left out first.
-  bool left = false;
-  std::vector<std::string> cells = {};
+using Cells = std::vector<std::string>;
 
-  size_t Width() const {
-    size_t width = WidthOf(header);
-    for (const std::string& cell : cells) width = std::max(width, WidthOf(cell));
-    return width;
-  }
-};
-
-std::vector<Column> ColumnsOf(const Sample& sample) {
-  std::vector<Column> columns = {{"QUEUE", 10, true}, {"PENDING", 9}, {"WORKING", 4},
-                                 {"DELAYED", 6},      {"FAILING", 7}, {"QUARANTINED", 3}};
-  if (sample.live) {
-    for (const char* const header : {"ADD/s", "DONE/s", "FAIL/s"}) columns.push_back({header, 5});
-  } else {
-    columns.push_back({"CHANGE/s", 5});
-  }
+// The header, and a row for each queue. What matters most is in front: a narrow screen has only the
+// first columns.
+std::vector<Cells> RowsOf(const Sample& sample) {
+  std::vector<Cells> rows = {{"QUEUE", "PENDING", "FAILING", "DELAYED"}};
+  const Cells rates = sample.live ? Cells{"ADD/s", "DONE/s", "FAIL/s"} : Cells{"CHANGE/s"};
+  rows[0].insert(rows[0].end(), rates.begin(), rates.end());
+  rows[0].insert(rows[0].end(), {"WORKING", "QUARANTINED"});
   for (const QueueSample& queue : sample.queues) {
-    std::vector<std::string> row = {Fit(queue.name, kNameWidth),
-                                    std::to_string(queue.pending),
-                                    queue.processing ? std::to_string(*queue.processing) : "-",
-                                    std::to_string(queue.delayed),
-                                    std::to_string(queue.failing),
-                                    std::to_string(queue.quarantined)};
+    Cells& row =
+        rows.emplace_back(Cells{Fit(queue.name, kNameWidth), std::to_string(queue.pending),
+                                std::to_string(queue.failing), std::to_string(queue.delayed)});
     if (sample.live) {
       for (const auto& rate : {queue.added, queue.done, queue.failed}) {
         row.push_back(RateText(rate, false));
@@ -108,30 +93,28 @@ std::vector<Column> ColumnsOf(const Sample& sample) {
     } else {
       row.push_back(RateText(queue.pending_change, true));
     }
-    for (size_t i = 0; i < columns.size(); ++i) columns[i].cells.push_back(std::move(row[i]));
+    row.push_back(queue.processing ? std::to_string(*queue.processing) : "-");
+    row.push_back(std::to_string(queue.quarantined));
   }
-  return columns;
+  return rows;
 }
 
-size_t TotalWidth(const std::vector<Column>& columns) {
-  size_t width = 0;
-  for (const Column& column : columns) width += column.Width() + kColumnGap;
-  return width;
-}
-
-void LeaveOutUntilItFits(size_t width, std::vector<Column>* columns) {
-  while (columns->size() > 1 && TotalWidth(*columns) > width + kColumnGap) {
-    const auto least =
-        std::min_element(columns->rbegin(), columns->rend(),
-                         [](const Column& a, const Column& b) { return a.weight < b.weight; });
-    columns->erase(std::next(least).base());
+// The rows as lines of equal width, with the columns that fit `width`, and one at least.
+std::vector<std::string> Aligned(const std::vector<Cells>& rows, size_t width) {
+  std::vector<std::string> lines(rows.size());
+  size_t used = 0;
+  for (size_t i = 0; i < rows[0].size(); ++i) {
+    size_t column = 0;
+    for (const Cells& row : rows) column = std::max(column, WidthOf(row[i]));
+    if (i > 0 && used + column > width) break;
+    used += column + kColumnGap;
+    for (size_t row = 0; row < rows.size(); ++row) {
+      const std::string padding(column - WidthOf(rows[row][i]), ' ');
+      lines[row] += i == 0 ? rows[row][i] + padding : padding + rows[row][i];
+      lines[row].append(kColumnGap, ' ');
+    }
   }
-}
-
-void Append(const Column& column, size_t width, const std::string& cell, std::string* line) {
-  const std::string padding(width - std::min(width, WidthOf(cell)), ' ');
-  *line += column.left ? cell + padding : padding + cell;
-  line->append(kColumnGap, ' ');
+  return lines;
 }
 
 std::string Heading(const Sample& sample) {
@@ -162,7 +145,7 @@ std::vector<std::string> KeyLines(const Sample& sample, size_t width) {
 
 // Prints samples as screens for people: a table of the queues with their recent depths as
 // sparklines, and the keys that fail most. On a terminal each screen replaces the one before, and
-// has at most its lines and columns: columns of lesser weight are left out, then keys, then queues.
+// has at most its lines and columns: the last columns are left out, and keys, and then queues.
 // Otherwise it follows.
 class Screen {
  public:
@@ -224,29 +207,20 @@ std::string Screen::Styled(std::string_view style, const std::string& line) cons
 }
 
 std::vector<std::string> Screen::QueueLines(const Sample& sample, size_t width) const {
-  std::vector<Column> columns = ColumnsOf(sample);
-  LeaveOutUntilItFits(width, &columns);
-  const size_t used = TotalWidth(columns);
-  const size_t room = used + kLeastSparkline <= width ? width - used : 0;
-  std::string header;
-  std::vector<size_t> widths;
-  for (const Column& column : columns) {
-    widths.push_back(column.Width());
-    Append(column, widths.back(), column.header, &header);
+  std::vector<std::string> rows = Aligned(RowsOf(sample), width);
+  const size_t used = WidthOf(rows[0]);
+  const size_t room = used + kLeastSparkline <= width ? std::min(width - used, kDepthsKept) : 0;
+  if (room > 0) rows[0] += "DEPTH";
+  for (size_t i = 0; i < sample.queues.size(); ++i) {
+    rows[i + 1] += Sparkline(depths_.at(sample.queues[i].name), room);
   }
-  if (room > 0) header += "DEPTH";
-  std::vector<std::string> lines = {Styled(kBold, Fit(header, width))};
-  for (size_t row = 0; row < sample.queues.size(); ++row) {
-    std::string line;
-    for (size_t i = 0; i < columns.size(); ++i) {
-      Append(columns[i], widths[i], columns[i].cells[row], &line);
-    }
-    const QueueSample& queue = sample.queues[row];
-    if (room > 0) line += Sparkline(depths_.at(queue.name), std::min(room, kDepthsKept));
-    while (line.ends_with(' ')) line.pop_back();
-    line = Fit(line, width);
-    lines.push_back(queue.paused ? Styled(kYellow, line) : line);
-    if (queue.paused) lines.push_back(Fit("  paused", width));
+  std::vector<std::string> lines;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const bool paused = i > 0 && sample.queues[i - 1].paused;
+    rows[i].erase(rows[i].find_last_not_of(' ') + 1);
+    const std::string line = Fit(rows[i], width);
+    lines.push_back(i == 0 ? Styled(kBold, line) : paused ? Styled(kYellow, line) : line);
+    if (paused) lines.push_back(Fit("  paused", width));
   }
   return lines;
 }
