@@ -103,15 +103,24 @@ Json SummaryJson(const wq::QueueSummary& queue, int64_t now_us) {
 
 std::string Indented(const Json& json) { return json.dump(kIndent) + "\n"; }
 
-// Adds the fields of an entry to `item`, behind the queue and perhaps the key.
-void SetFound(const QueueEntries& queue, const wq::Entry& entry, Json* item) {
-  SetState(entry, item);
-  if (entry.state == wq::EntryState::kPending && queue.position) {
-    (*item)["position"] = queue.position->at_least;
-    (*item)["position_at_most"] = queue.position->at_most;
+// Each entry, with the key if that is given.
+Json EntriesJson(const std::string_view* key, const std::vector<QueueEntries>& found) {
+  Json list = Json::array();
+  for (const QueueEntries& queue : found) {
+    for (const wq::Entry& entry : queue.entries) {
+      Json& item = list.emplace_back();
+      item["queue"] = queue.queue;
+      if (key != nullptr) SetBytes("key", *key, &item);
+      SetState(entry, &item);
+      if (entry.state == wq::EntryState::kPending && queue.position) {
+        item["position"] = queue.position->at_least;
+        item["position_at_most"] = queue.position->at_most;
+      }
+      item["next_delay_seconds"] =
+          queue.next_delay ? Json(Seconds(queue.next_delay->count())) : Json();
+    }
   }
-  (*item)["next_delay_seconds"] =
-      queue.next_delay ? Json(Seconds(queue.next_delay->count())) : Json();
+  return list;
 }
 
 }  // namespace
@@ -155,14 +164,7 @@ std::string KeyJson(const wq::StoreInfo& store, std::string_view key,
   Json json;
   json["store"] = StoreJson(store);
   SetBytes("key", key, &json);
-  Json& list = json["entries"] = Json::array();
-  for (const QueueEntries& queue : found) {
-    for (const wq::Entry& entry : queue.entries) {
-      Json& item = list.emplace_back();
-      item["queue"] = queue.queue;
-      SetFound(queue, entry, &item);
-    }
-  }
+  json["entries"] = EntriesJson(nullptr, found);
   return Indented(json);
 }
 
@@ -174,15 +176,7 @@ std::string SummaryLines(const std::vector<wq::QueueSummary>& queues, int64_t no
 
 std::string KeyLines(std::string_view key, const std::vector<QueueEntries>& found) {
   std::string lines;
-  for (const QueueEntries& queue : found) {
-    for (const wq::Entry& entry : queue.entries) {
-      Json item;
-      item["queue"] = queue.queue;
-      SetBytes("key", key, &item);
-      SetFound(queue, entry, &item);
-      lines += item.dump() + "\n";
-    }
-  }
+  for (const Json& item : EntriesJson(&key, found)) lines += item.dump() + "\n";
   return lines;
 }
 
