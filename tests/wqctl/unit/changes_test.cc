@@ -173,7 +173,7 @@ TEST_F(ChangesTest, Adds) {
 TEST_F(ChangesTest, PausesAQueue) {
   Expect(R"(
 0 pause -q q --for 1h30m --dry-run => would pause queue "q" for 1h30m
-0 resume -q q --dry-run => queue "q" is not paused
+0 resume -q q --dry-run => would not resume queue "q": it is not paused
 2 pause -q q => give --yes, or --dry-run
 2 pause -q q --for 0 --yes => --for must be more than 0
 2 resume -q q --for 1s --yes => unknown option "--for"

@@ -31,8 +31,8 @@ Command ParseSnapshotRestore(const Input& input);
 // rm, delete, cancel-delay, requeue, forget, release, drop: Input::verb decides.
 Command ParseKeyChange(const Input& input);
 Command ParsePause(const Input& input);
-Command ParseResume(const Input& input);  // pause.cc
-Command ParseQueueDelete(const Input& input);
+Command ParseResume(const Input& input);       // pause.cc
+Command ParseQueueDelete(const Input& input);  // pause.cc
 // replication/replication.cc and replicas.cc
 Command ParseReplicationStatus(const Input& input);
 Command ParseReplicationInit(const Input& input);

@@ -3,8 +3,6 @@
 #include <thread>
 
 #include "tools/wqctl/text/duration.h"
-#include "tools/wqctl/text/exit_code.h"
-#include "tools/wqctl/text/output.h"
 #include "wq/keys.h"
 
 namespace wqctl {
@@ -30,12 +28,6 @@ wq::Status PollUntil(std::chrono::microseconds timeout,
 }
 
 std::string Shown(const std::string& text) { return wq::EscapeKey(text, 4096); }
-
-int PrintLine(const std::string& line) {
-  Output out;
-  out.Write(line + "\n");
-  return out.Finish(kExitOk);
-}
 
 void TakeUrl(const Words& words, size_t at, size_t fixed, const char* wanted, LogVerbArgs* args) {
   if (words.size() > fixed + 1) Unexpected(words[fixed + 1]);

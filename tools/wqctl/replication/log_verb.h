@@ -38,7 +38,5 @@ wq::Status PollUntil(std::chrono::microseconds timeout,
 
 // `text` for a message.
 std::string Shown(const std::string& text);
-// Prints a line on stdout, and returns the exit code.
-int PrintLine(const std::string& line);
 
 }  // namespace wqctl

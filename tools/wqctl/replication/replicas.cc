@@ -10,6 +10,7 @@
 #include "tools/wqctl/replication/log_verb.h"
 #include "tools/wqctl/replication/ownership.h"
 #include "tools/wqctl/text/exit_code.h"
+#include "tools/wqctl/text/output.h"
 #include "wq/store.h"
 #include "wq/store_view.h"
 

@@ -57,6 +57,12 @@ int Output::Finish(int exit_code) {
   return exit_code == kExitOk ? kExitFailure : exit_code;
 }
 
+int PrintLine(const std::string& line) {
+  Output out;
+  out.Write(line + "\n");
+  return out.Finish(kExitOk);
+}
+
 bool StdoutIsClosed() {
   const int flags = fcntl(STDOUT_FILENO, F_GETFL);
   return flags < 0 || (flags & O_ACCMODE) == O_RDONLY;

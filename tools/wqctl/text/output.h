@@ -38,6 +38,9 @@ class Output {
   std::string buffer_;
 };
 
+// Prints a line, and returns the exit code.
+int PrintLine(const std::string& line);
+
 // Whether stdout cannot be written at all: it was closed when this process was started.
 bool StdoutIsClosed();
 

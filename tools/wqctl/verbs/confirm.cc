@@ -5,6 +5,7 @@
 #include <iostream>
 #include <vector>
 
+#include "absl/strings/ascii.h"
 #include "tools/wqctl/cli/queues.h"
 #include "tools/wqctl/text/exit_code.h"
 #include "tools/wqctl/text/log.h"
@@ -25,12 +26,15 @@ bool Ask(const std::string& question) {
 }
 
 // Closes the view before it returns: the store is not held open while the user decides.
-wq::Status MakeQuestion(const ChangeArgs& args, const Question& question, std::string* text) {
+wq::Status MakeQuestion(const ChangeArgs& args, const Description& what, std::string* text) {
   const InterruptScope interrupts;
   std::unique_ptr<wq::StoreView> view;
   if (wq::Status s = ViewQueue(args, &view); !s.ok()) return s;
   if (wq::Status s = CheckOwnerServes(*view); !s.ok()) return s;
-  return question(*view, text);
+  if (wq::Status s = what(*view, text); !s.ok()) return s;
+  text->front() = absl::ascii_toupper(static_cast<unsigned char>(text->front()));
+  text->push_back('?');
+  return wq::Status::Ok();
 }
 
 }  // namespace
@@ -46,7 +50,16 @@ wq::Status ViewQueue(const ChangeArgs& args, std::unique_ptr<wq::StoreView>* vie
   return ViewQueues(args.store_dir, args.queue, view, &names);
 }
 
-std::optional<int> Confirm(const ChangeArgs& args, const Question& question) {
+int DryRun(const ChangeArgs& args, const Description& what) {
+  const InterruptScope interrupts;
+  std::unique_ptr<wq::StoreView> view;
+  std::string text;
+  wq::Status s = ViewQueue(args, &view);
+  if (s.ok()) s = what(*view, &text);
+  return s.ok() ? PrintLine("would " + text) : Fail(s);
+}
+
+std::optional<int> Confirm(const ChangeArgs& args, const Description& what) {
   if (args.yes) return std::nullopt;
   if (!CanAsk()) {
     LogError(
@@ -55,7 +68,7 @@ std::optional<int> Confirm(const ChangeArgs& args, const Question& question) {
     return kExitUsage;
   }
   std::string text;
-  if (wq::Status s = MakeQuestion(args, question, &text); !s.ok()) return Fail(s);
+  if (wq::Status s = MakeQuestion(args, what, &text); !s.ok()) return Fail(s);
   if (Ask(text)) return std::nullopt;
   LogInfo("nothing was changed");
   return kExitFailure;

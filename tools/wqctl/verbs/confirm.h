@@ -2,11 +2,12 @@
 //
 //   AddChangeOptions(&parser, &args);
 //   …
-//   std::optional<int> end = Confirm(args, [&](const wq::StoreView& view, std::string* text) {
-//     *text = "Pause queue \"q\"?";
+//   const Description what = [&](const wq::StoreView& view, std::string* text) {
+//     *text = "pause queue \"q\"";
 //     return wq::Status::Ok();
-//   });
-//   if (end) return *end;
+//   };
+//   if (args.dry_run) return DryRun(args, what);
+//   if (std::optional<int> end = Confirm(args, what)) return *end;
 //
 // Thread-compatible.
 #pragma once
@@ -40,12 +41,16 @@ would be done, also beside a living owner.)";
 // Opens a view of args.store_dir. NotFound: no store, or no queue args.queue in it.
 wq::Status ViewQueue(const ChangeArgs& args, std::unique_ptr<wq::StoreView>* view);
 
-using Question = std::function<wq::Status(const wq::StoreView& view, std::string* text)>;
+// Says what would be done to the store as it is now.
+using Description = std::function<wq::Status(const wq::StoreView& view, std::string* text)>;
 
-// Returns nullopt if the change may be made: --yes was given, or the answer at the terminal was
-// yes. Otherwise reports the reason and returns the exit code: the answer was no, there is no
-// terminal, no such queue, or an owner that takes no changes. `question` reads the store as it is
-// before the change. Blocks: until there is an answer.
-std::optional<int> Confirm(const ChangeArgs& args, const Question& question);
+// Prints "would pause queue "q"". Returns the exit code.
+int DryRun(const ChangeArgs& args, const Description& what);
+
+// Asks "Pause queue "q"?". Returns nullopt if the change may be made: --yes was given, or the
+// answer at the terminal was yes. Otherwise reports the reason and returns the exit code: the
+// answer was no, there is no terminal, no such queue, or an owner that takes no changes. Blocks:
+// until there is an answer.
+std::optional<int> Confirm(const ChangeArgs& args, const Description& what);
 
 }  // namespace wqctl

@@ -27,9 +27,7 @@ struct InitArgs {
 };
 
 int Print(const std::string& what, const InitArgs& args, const std::string& uuid) {
-  Output out;
-  out.Write(what + wq::EscapeKey(args.store_dir, 4096) + ", uuid " + uuid + "\n");
-  return out.Finish(kExitOk);
+  return PrintLine(what + wq::EscapeKey(args.store_dir, 4096) + ", uuid " + uuid);
 }
 
 // A view checks the store, also beside its owner, and changes nothing.

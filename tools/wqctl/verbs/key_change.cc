@@ -223,7 +223,7 @@ wq::Status CheckKey(const wq::StoreView& view, const KeyChangeArgs& args, const 
   return wq::Status::Ok();
 }
 
-int DryRun(const KeyChangeArgs& args) {
+int ShowKeys(const KeyChangeArgs& args) {
   const InterruptScope interrupts;
   std::unique_ptr<wq::StoreView> view;
   if (wq::Status s = ViewQueue(args, &view); !s.ok()) return Fail(s);
@@ -238,11 +238,10 @@ int DryRun(const KeyChangeArgs& args) {
   return s.ok() ? report.Finish() : Fail(s);
 }
 
-wq::Status MakeQuestion(const KeyChangeArgs& args, const wq::StoreView& view, std::string* text) {
+wq::Status Describe(const KeyChangeArgs& args, const wq::StoreView& view, std::string* text) {
   std::string queue = " of queue \"" + wq::EscapeKey(args.queue) + "\"";
   if (args.per_second) queue += " with --rate " + args.rate;
   *text = args.verb->would;
-  text->front() = static_cast<char>(text->front() - 'a' + 'A');
   if (args.bulk()) {
     uint64_t count = 0;
     if (wq::Status s = VisitSelected(view, args, [&count](const std::string&) { ++count; });
@@ -251,7 +250,7 @@ wq::Status MakeQuestion(const KeyChangeArgs& args, const wq::StoreView& view, st
     }
     const bool all = args.filter.SelectsAll();
     *text += (all ? " all " : " ") + std::to_string(count) + " " + std::string(args.verb->object) +
-             queue + (all ? "?" : " that match?");
+             queue + (all ? "" : " that match");
     return wq::Status::Ok();
   }
   for (size_t i = 0; i < std::min(args.keys.size(), kKeysInQuestion); ++i) {
@@ -260,7 +259,7 @@ wq::Status MakeQuestion(const KeyChangeArgs& args, const wq::StoreView& view, st
   if (args.keys.size() > kKeysInQuestion) {
     *text += " and " + std::to_string(args.keys.size() - kKeysInQuestion) + " more";
   }
-  *text += queue + "?";
+  *text += queue;
   return wq::Status::Ok();
 }
 
@@ -307,11 +306,10 @@ wq::Status ChangeAll(const KeyChangeArgs& args, wq::QueueAccess* queue, Report* 
 }
 
 int Run(const KeyChangeArgs& args) {
-  if (args.dry_run) return DryRun(args);
-  const std::optional<int> end =
-      Confirm(args, [&args](const wq::StoreView& view, std::string* text) {
-        return MakeQuestion(args, view, text);
-      });
+  if (args.dry_run) return ShowKeys(args);
+  const std::optional<int> end = Confirm(
+      args,
+      [&args](const wq::StoreView& view, std::string* text) { return Describe(args, view, text); });
   if (end) return *end;
 
   ReachedQueue reached;

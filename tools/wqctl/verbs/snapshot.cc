@@ -75,9 +75,7 @@ int Print(Format format, std::string text, const wq::SnapshotInfo& snapshot) {
     text.clear();
     AppendSnapshotJson(snapshot, &text);
   }
-  Output out;
-  out.Write(text + "\n");
-  return out.Finish(kExitOk);
+  return PrintLine(text);
 }
 
 int Run(const SnapshotCreateArgs& args) {
