@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "base/mutant.h"
-#include "base/mutex.h"
 #include "tools/wqctl/cli/open_queue.h"
 #include "tools/wqctl/cli/parse_verbs.h"
 #include "tools/wqctl/cli/queues.h"
@@ -113,33 +112,17 @@ void LogHealth(const wq::Status& health) {
   }
 }
 
-// The source of the present ownership, for calls from other threads. Thread-safe.
-class CurrentSource {
- public:
-  void Set(KeySource* source) {
-    const wq::MutexLock lock(mu_);
-    source_ = source;
-  }
-  void Wake() {
-    const wq::MutexLock lock(mu_);
-    if (source_ != nullptr) source_->Wake();
-  }
-  bool stopped() {
-    const wq::MutexLock lock(mu_);
-    return source_ != nullptr && source_->stopped();
-  }
-
- private:
-  wq::Mutex mu_;
-  KeySource* source_ WQ_GUARDED_BY(mu_) = nullptr;
-};
-
 // The parts of a run, in the order in which they are made.
 struct RunParts {
   RunParts(const WorkArgs& args, std::optional<wq::Replication> replication,
            StopSignals* stop_signals, Reaper* command_reaper)
       : signals(*stop_signals),
         reaper(*command_reaper),
+        source({.workers = args.store.workers,
+                .follow = args.store.follow,
+                .reopen = [this](WorkQueues* queues,
+                                 bool* again) { return store.Open(queues, again); },
+                .on_health = LogHealth}),
         store(StoreOptionsOf(args, std::move(replication))),
         grace_of_others(args.grace) {}
 
@@ -159,45 +142,21 @@ struct RunParts {
 
   StopSignals& signals;
   Reaper& reaper;
-  CurrentSource source;
+  KeySource source;
   OwnershipEnd ownership_end;
   WorkStore store;
   std::chrono::microseconds grace_of_others;  // After our own commands.
   StopGuard::During during_close = StopGuard::During::kClosing;
 };
 
-// What lasts as long as an ownership; in a store that is not replicated, as the run.
-struct Shift {
-  Shift(const WorkArgs& args, RunParts* run)
-      : printer(args.output),
-        source({.workers = args.store.workers,
-                .follow = args.store.follow,
-                .reopen = [run](WorkQueues* queues,
-                                bool* again) { return run->store.Open(queues, again); },
-                .on_health = LogHealth}),
-        current(run->source) {
-    current.Set(&source);
-  }
-  ~Shift() {
-    current.Set(nullptr);
-    source.Clear();
-  }
-  Shift(const Shift&) = delete;
-  Shift& operator=(const Shift&) = delete;
-
-  OutputPrinter printer;
-  std::unique_ptr<CommandRunner> runner;
-  KeySource source;
-  CurrentSource& current;
-};
-
 // *lost: the ownership has ended, and no signal has.
-int WorkOn(const WorkArgs& args, RunParts* run, Shift* shift, bool* lost) {
-  if (shift->source.queues().empty()) return kExitOk;  // All are paused.
+int WorkOn(const WorkArgs& args, const CommandRunner& runner, RunParts* run, bool* lost) {
+  if (run->source.queues().empty()) return kExitOk;  // All are paused.
+  OutputPrinter printer(args.output);
   WorkerPool pool(args.store.workers,
-                  {.runner = *shift->runner, .source = shift->source, .printer = shift->printer});
+                  {.runner = runner, .source = run->source, .printer = printer});
   Supervisor supervisor({.grace = args.grace, .report_wait = !args.store.follow}, &run->signals,
-                        *shift->runner, &shift->printer, &pool);
+                        runner, &printer, &pool);
   // Before a worker may wait for a key. If the ownership has ended already, the first TryGet says
   // so.
   run->ownership_end.Set([&pool] { pool.Stop(StopReason::kNotOwner); });
@@ -211,7 +170,7 @@ int WorkOn(const WorkArgs& args, RunParts* run, Shift* shift, bool* lost) {
   const StopReason reason = pool.stop_reason();
   LogSummary(pool.totals(),
              // The queues of an ownership that has ended know nothing any more.
-             reason == StopReason::kNotOwner ? std::nullopt : SumOf(shift->source.queues()),
+             reason == StopReason::kNotOwner ? std::nullopt : SumOf(run->source.queues()),
              reason != StopReason::kNone);
   if (!pool.error().ok()) return Fail(pool.error());
   *lost = reason == StopReason::kNotOwner && !supervisor.signalled();
@@ -220,13 +179,13 @@ int WorkOn(const WorkArgs& args, RunParts* run, Shift* shift, bool* lost) {
 
 // Opens the queues. The owner of the store may just have started, or be about to end: then tries
 // again for kOpenTime, unless a signal is pending.
-wq::Status OpenQueues(RunParts* run, Shift* shift) {
+wq::Status OpenQueues(RunParts* run) {
   const auto give_up = std::chrono::steady_clock::now() + kOpenTime;
   while (true) {
     WorkQueues queues;
     bool again = false;
     wq::Status s = run->store.Open(&queues, &again);
-    if (s.ok()) shift->source.SetQueues(std::move(queues));
+    if (s.ok()) run->source.SetQueues(std::move(queues));
     if (!again || std::chrono::steady_clock::now() >= give_up) return s;
     pollfd signals = {run->signals.fd(), POLLIN, 0};
     if (poll(&signals, 1, kOpenRetryMs) != 0) return s;
@@ -249,14 +208,14 @@ wq::Status MakeRunner(const WorkArgs& args, RunParts* run, std::unique_ptr<Comma
 // Opens the queues, and works on them: until the run ends, or *lost, the ownership.
 int WorkForOneOwnership(const WorkArgs& args, RunParts* run, bool* lost) {
   *lost = false;
-  Shift shift(args, run);
-  if (wq::Status s = MakeRunner(args, run, &shift.runner); !s.ok()) return Fail(s);
+  std::unique_ptr<CommandRunner> runner;
+  if (wq::Status s = MakeRunner(args, run, &runner); !s.ok()) return Fail(s);
   wq::Status s;
   {
     // While a replica waits for its ownership it looks at the signals itself.
     std::optional<StopGuard> guard;
     if (args.log.url.empty()) guard.emplace(run->signals, StopGuard::During::kOpening);
-    s = OpenQueues(run, &shift);
+    s = OpenQueues(run);
   }
   if (!s.ok()) {
     *lost = s.code() == wq::StatusCode::kNotOwner;
@@ -266,7 +225,9 @@ int WorkForOneOwnership(const WorkArgs& args, RunParts* run, bool* lost) {
     LogInfo("stopped; this process did not own the store");
     return kExitOk;
   }
-  return WorkOn(args, run, &shift, lost);
+  const int code = WorkOn(args, *runner, run, lost);
+  run->source.Clear();
+  return code;
 }
 
 // Works, and begins anew with each ownership of a replicated store.

@@ -35,6 +35,13 @@ WorkQueues KeySource::queues() const {
   return queues_;
 }
 
+void KeySource::Clear() {
+  SetQueues({});
+  const wq::MutexLock lock(mu_);
+  stopped_ = false;
+  error_ = {};
+}
+
 wq::Status KeySource::error() const {
   const wq::MutexLock lock(mu_);
   return error_;

@@ -55,8 +55,9 @@ class KeySource {
 
   void SetQueues(WorkQueues queues);
   WorkQueues queues() const;
-  // Ends the use of the queues. REQUIRES: no thread is in Next.
-  void Clear() { SetQueues({}); }
+  // Ends the use of the queues, a stop and an error; SetQueues begins anew. REQUIRES: no thread is
+  // in Next.
+  void Clear();
 
   // Hands out a key. False: stopped, drained, or after an error. Drained: nothing is processing,
   // and nothing is queued or delayed in a queue that is not paused.
