@@ -1,4 +1,5 @@
-// Selects the queues of a store for a verb, and words the error if a queue does not exist.
+// Selects the queues of a store for a verb, or opens one of them as the store's owner, and words
+// the error if a queue does not exist.
 #pragma once
 
 #include <memory>
@@ -7,7 +8,10 @@
 #include <string_view>
 #include <vector>
 
+#include "wq/options.h"
+#include "wq/queue.h"
 #include "wq/status.h"
+#include "wq/store.h"
 #include "wq/store_view.h"
 
 namespace wqctl {
@@ -24,6 +28,23 @@ wq::Status NoSuchQueue(std::string_view queue, const std::vector<std::string>& n
 // otherwise `status`.
 wq::Status ExplainMissing(const std::string& store_dir, const std::string& queue,
                           wq::Status status);
+
+// Ends the message that a process owns the store.
+inline constexpr const char* kServesNothing =
+    ", which serves no control socket: only it can change the store";
+
+// How all verbs open queues, so that a key keeps its lane from one verb to the next: every integer
+// is a lane, and the latest Add sets a key's lane.
+wq::QueueOptions ToolQueueOptions();
+
+struct OpenedQueue {
+  std::unique_ptr<wq::Store> store;
+  wq::Queue* queue = nullptr;
+};
+
+// NotFound, Locked, Corruption: see wq::Store::Open and OpenQueue.
+wq::Status OpenQueue(const std::string& store_dir, const std::string& queue,
+                     const wq::QueueOptions& options, OpenedQueue* opened);
 
 // "; did you mean "NAME"?", of the name that is nearest to `word`, if it is near enough for `word`
 // to be a typing error. Otherwise "".

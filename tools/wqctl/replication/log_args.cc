@@ -58,6 +58,18 @@ wq::Status CheckReplicaName(const std::string& name, const std::string& where) {
                                      "\" is no name of a replica: 1 to 64 of A-Z a-z 0-9 . _ -");
 }
 
+std::optional<uint64_t> ParseHistoryBytes(std::string_view text) {
+  const std::optional<uint64_t> bytes = ParseNumber<uint64_t>(text);
+  const bool valid = bytes && (*bytes == 0 || *bytes >= (uint64_t{1} << 20));
+  return valid ? bytes : std::nullopt;
+}
+
+std::optional<std::chrono::microseconds> ParseHistoryAge(std::string_view text) {
+  const std::optional<std::chrono::microseconds> age = ParseDuration(text);
+  const bool valid = age && (age->count() == 0 || *age >= std::chrono::minutes(1));
+  return valid ? age : std::nullopt;
+}
+
 wq::Status NameOfHost(std::string* name) {
   std::array<char, 256> host = {};
   if (gethostname(host.data(), host.size() - 1) != 0) {
@@ -165,6 +177,22 @@ wq::Status ReplicationOf(const LogArgs& args, std::optional<wq::Replication>* re
   wq::Status s = OpenLog(args, &made.log);
   if (s.ok()) *replication = std::move(made);
   return s;
+}
+
+wq::StoreOptions ToolStoreOptions() {
+  wq::StoreOptions options;
+  options.history_bytes = uint64_t{64} << 20;
+  return options;
+}
+
+void AddHistoryOptions(VerbParser* parser, wq::StoreOptions* options) {
+  AddParsed(parser, "--history-bytes", "N",
+            "Record the last events of each key, in N bytes; 0: none; default 67108864",
+            "a number of bytes, 0 or at least 1048576", ParseHistoryBytes, &options->history_bytes);
+  AddParsed(parser, "--history-age", "DURATION",
+            "Delete events that are older; default 0s: when --history-bytes are used up",
+            "a duration of at least a minute, such as 168h, or 0s", ParseHistoryAge,
+            &options->history_age);
 }
 
 void AddDurability(VerbParser* parser, std::optional<wq::Durability>* durability) {

@@ -49,6 +49,11 @@ wq::Status OpenLog(const LogArgs& args, std::shared_ptr<wq::ReplicatedLog>* log)
 // For StoreOptions::replication; nullopt without a URL. Errors: as CheckLogArgs and OpenLog.
 wq::Status ReplicationOf(const LogArgs& args, std::optional<wq::Replication>* replication);
 
+// What wqctl serve and wqctl work open a store with, apart from their options: with a history.
+wq::StoreOptions ToolStoreOptions();
+// --history-bytes and --history-age.
+void AddHistoryOptions(VerbParser* parser, wq::StoreOptions* options);
+
 // --durability, whose default is replicated with --replicate, and otherwise process.
 void AddDurability(VerbParser* parser, std::optional<wq::Durability>* durability);
 wq::Durability DurabilityOf(const std::optional<wq::Durability>& durability, bool replicated);

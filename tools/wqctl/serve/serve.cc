@@ -101,8 +101,7 @@ wq::Status Daemon::OpenStore() {
   wq::StoreOptions options;
   {
     const wq::MutexLock lock(mu_);
-    options.create_if_missing = config_.create;
-    SetHistory(config_.history, &options);
+    options = config_.store;
     if (wq::Status s = ReplicationOf(config_.log, &options.replication); !s.ok()) return s;
   }
   replicated_ = options.replication.has_value();

@@ -297,13 +297,13 @@ void ParseServeOptions(const Input& input, std::string* store_dir, ServeConfig* 
               &config->log_changes);
   parser.Text("--config", "FILE",
               "Read options, and those of queues, from FILE; -FILE: if it exists", &config->file);
-  parser.Flag("--create", "Make the store if there is none", &config->create);
+  parser.Flag("--create", "Make the store if there is none", &config->store.create_if_missing);
   parser.Flag("--no-create-queues", "Let clients create no queues", &config->no_create_queues);
   AddDuration(&parser, "--grace",
               "How long workers may hold their keys after SIGTERM or SIGINT; default 30s",
               &config->grace);
   AddLimitOptions(&parser, &config->server);
-  AddHistoryOptions(&parser, &config->history);
+  AddHistoryOptions(&parser, &config->store);
   AddDurability(&parser, &config->durability);
   AddLogOptions(&parser, &config->log, true);
   parser.ParseWithoutArguments();

@@ -21,8 +21,7 @@
 #include <vector>
 
 #include "tools/wqctl/cli/cli.h"
-#include "tools/wqctl/cli/history_args.h"
-#include "tools/wqctl/cli/open_queue.h"
+#include "tools/wqctl/cli/queues.h"
 #include "tools/wqctl/replication/log_args.h"
 #include "wq/options.h"
 #include "wq/server.h"
@@ -52,10 +51,9 @@ struct ServeConfig {
   std::string file;  // Of --config; empty: none.
   bool log_changes = false;
   bool no_page = false;
-  bool create = false;
   bool no_create_queues = false;
   std::chrono::microseconds grace = std::chrono::seconds{30};
-  HistoryArgs history;
+  wq::StoreOptions store = ToolStoreOptions();
   LogArgs log;
   std::optional<wq::Durability> durability;   // Of queues whose section does not say it.
   std::map<std::string, QueueConfig> queues;  // By name; "*": all others.

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <chrono>
@@ -14,6 +15,9 @@
 
 namespace wqctl {
 namespace {
+
+// By wq::Progress::Unit.
+constexpr std::array<std::string_view, 3> kUnitNames = {"bytes", "records", ""};
 
 constexpr std::string_view kEraseLine = "\r\x1b[K";
 
@@ -88,6 +92,18 @@ void ProgressLine::Begin(ProgressStep step) {
   if (!enabled_) return;
   meter_.Begin(std::move(step), NowUs());
   Look();
+}
+
+wq::ProgressCallback ProgressLine::StepsOf(std::string verb) {
+  return
+      [this, verb = std::move(verb), step = std::string_view()](const wq::Progress& now) mutable {
+        if (now.step != step || now.done == 0) {
+          step = now.step;
+          const std::string_view unit = kUnitNames[static_cast<size_t>(now.unit)];
+          Begin({.name = verb + ": " + std::string(step), .unit = unit, .total = now.total});
+        }
+        Set(now.done);
+      };
 }
 
 void ProgressLine::Look() {

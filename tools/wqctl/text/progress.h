@@ -13,10 +13,12 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "tools/wqctl/text/progress_meter.h"
 #include "tools/wqctl/text/terminal.h"
+#include "wq/verify.h"
 
 namespace wqctl {
 
@@ -46,6 +48,8 @@ class ProgressLine {
 
   // Begins the next step.
   void Begin(ProgressStep step);
+  // For a call of the library: shows its steps as steps of `verb`. Borrows this object.
+  wq::ProgressCallback StepsOf(std::string verb);
 
   // Counts units of the step.
   void Add(uint64_t units = 1) {

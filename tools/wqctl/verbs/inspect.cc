@@ -13,12 +13,14 @@
 #include "tools/wqctl/text/duration.h"
 #include "tools/wqctl/text/exit_code.h"
 #include "tools/wqctl/text/json.h"
+#include "tools/wqctl/text/listing.h"
+#include "tools/wqctl/text/log.h"
 #include "tools/wqctl/text/number.h"
 #include "tools/wqctl/text/output.h"
-#include "tools/wqctl/verbs/history.h"
 #include "wq/history.h"
 #include "wq/keys.h"
 #include "wq/limiter.h"
+#include "wq/live_store.h"
 #include "wq/store_view.h"
 
 namespace wqctl {
@@ -28,6 +30,7 @@ using State = wq::EntryState;
 
 // Exact in most queues, and fast in all.
 constexpr uint64_t kMaxCounted = 20'000;
+constexpr uint32_t kHistoryLimit = 100;
 
 constexpr const char* kInspectExamples =
     R"(Without KEY: what waits, for how long, what fails and why, what is due when. With KEY:
@@ -228,11 +231,70 @@ int InspectKey(const wq::StoreView& view, const std::vector<std::string>& names,
   return out.Finish(kExitOk);
 }
 
-int Run(const InspectArgs& args) {
-  if (args.history) {
-    return ShowHistory(
-        {args.store_dir, *args.queue, *args.key, args.limit.value_or(100), args.format, args.show});
+// --- --history ---
+
+// From the process that serves the store, or from the files.
+wq::Status ReadHistory(const InspectArgs& args, wq::KeyHistory* history) {
+  std::unique_ptr<wq::LiveStore> live;
+  if (wq::LiveStore::Connect(args.store_dir, &live).ok()) {
+    wq::Status s =
+        live->History(*args.queue, *args.key, args.limit.value_or(kHistoryLimit), history);
+    if (s.code() != wq::StatusCode::kNotSupported) return s;
   }
+  return wq::ReadHistory(args.store_dir, *args.queue, *args.key, args.limit.value_or(kHistoryLimit),
+                         history);
+}
+
+void WarnOfLoss(const InspectArgs& args, const wq::KeyHistory& history) {
+  if (history.lost > 0) {
+    LogWarning(std::to_string(history.lost) + " events of queue \"" + wq::EscapeKey(*args.queue) +
+               "\" were not recorded since " + FormatTime(history.since_us) +
+               ", as there were too many");
+  }
+  if (!history.recording.ok()) {
+    LogWarning("nothing is recorded any more: " + wq::EscapeKey(history.recording.message(), 4096));
+  }
+}
+
+std::vector<std::string> CellsOf(const InspectArgs& args, const wq::HistoryEvent& event) {
+  const auto duration = [](int64_t us) {
+    return us == 0 ? "-" : FormatDuration(std::chrono::microseconds(us));
+  };
+  const bool counted = event.kind == wq::HistoryKind::kDeduplicated;
+  return {args.show.Ago(event.at_us),
+          HistoryKindName(event.kind) + (counted ? " " + std::to_string(event.count) : ""),
+          duration(event.duration_us),
+          duration(event.delay_us),
+          event.worker.empty() ? "-" : wq::EscapeKey(event.worker),
+          event.reason.empty() ? "-" : wq::EscapeKey(event.reason),
+          event.error.empty() ? "-" : wq::EscapeKey(event.error)};
+}
+
+int ShowHistory(const InspectArgs& args) {
+  wq::KeyHistory history;
+  if (wq::Status s = ReadHistory(args, &history); !s.ok()) return Fail(s);
+  WarnOfLoss(args, history);
+  if (history.events.empty()) {
+    return Fail(wq::Status::NotFound(
+        "no event of key '" + wq::EscapeKey(*args.key, 4096) + "' of queue \"" +
+        wq::EscapeKey(*args.queue) + "\" is kept" +
+        (history.since_us == 0 ? "" : " since " + FormatTime(history.since_us))));
+  }
+  Output out;
+  Listing listing(args.format, {"AT", "EVENT", "TOOK", "DELAY", "WORKER", "REASON", "ERROR"}, &out);
+  for (const wq::HistoryEvent& event : history.events) {
+    if (!listing.Row([&](std::string* json) { AppendHistoryJson(event, json); },
+                     [&] { return CellsOf(args, event); },
+                     [&] { return HistoryKindName(event.kind) + "\n"; })) {
+      break;
+    }
+  }
+  listing.End(true);
+  return out.Finish(kExitOk);
+}
+
+int Run(const InspectArgs& args) {
+  if (args.history) return ShowHistory(args);
   const InterruptScope interrupts;
   std::unique_ptr<wq::StoreView> view;
   std::vector<std::string> names;

@@ -24,7 +24,6 @@
 #include "tools/wqctl/text/progress.h"
 #include "tools/wqctl/verbs/confirm.h"
 #include "tools/wqctl/verbs/reach.h"
-#include "tools/wqctl/verbs/steps.h"
 #include "wq/clock.h"
 #include "wq/keys.h"
 #include "wq/queue_access.h"

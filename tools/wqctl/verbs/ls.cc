@@ -19,7 +19,6 @@
 #include "tools/wqctl/text/log.h"
 #include "tools/wqctl/text/output.h"
 #include "tools/wqctl/text/progress.h"
-#include "tools/wqctl/verbs/steps.h"
 #include "wq/keys.h"
 #include "wq/store_view.h"
 
@@ -162,6 +161,29 @@ void LeaveOutUnfinished(std::vector<std::string>* names) {
   });
 }
 
+// The keys with failures that are in no other state are not counted.
+uint64_t CountEntries(const wq::StoreView& view, const std::vector<std::string>& queues) {
+  uint64_t entries = 0;
+  for (const std::string& queue : queues) {
+    wq::QueueSummary summary;
+    // What cannot be read has no total; the verb itself reports why.
+    if (!view.Summarize(queue, {.top_failing = 0, .top_groups = 0}, &summary).ok()) return 0;
+    entries += summary.pending + summary.delayed + summary.quarantined;
+  }
+  return entries;
+}
+
+// How many entries there are is counted when the step turns out to be slow, and only if all are
+// printed.
+ProgressStep StepOfDump(const wq::StoreView& view, std::vector<std::string> queues,
+                        const Filter& filter) {
+  ProgressStep step = {.name = "dump", .unit = "keys"};
+  if (filter.SelectsAll()) {
+    step.count_total = [&view, queues = std::move(queues)] { return CountEntries(view, queues); };
+  }
+  return step;
+}
+
 int PrintEntries(const EntriesArgs& args, bool dump) {
   const InterruptScope interrupts;
   std::unique_ptr<wq::StoreView> view;
@@ -171,7 +193,7 @@ int PrintEntries(const EntriesArgs& args, bool dump) {
   std::optional<ProgressLine> progress;
   if (dump) {
     if (!args.queue) LeaveOutUnfinished(&names);
-    progress.emplace(StepOfEntries("dump", *view, names, args.filter));
+    progress.emplace(StepOfDump(*view, names, args.filter));
   }
   Output out;
   const bool wide = args.format == Format::kWide;

@@ -5,7 +5,6 @@
 #include <chrono>
 #include <utility>
 
-#include "tools/wqctl/cli/open_queue.h"
 #include "tools/wqctl/cli/queues.h"
 
 namespace wqctl {

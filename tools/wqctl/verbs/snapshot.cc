@@ -12,7 +12,6 @@
 #include "tools/wqctl/text/log.h"
 #include "tools/wqctl/text/output.h"
 #include "tools/wqctl/text/progress.h"
-#include "tools/wqctl/verbs/steps.h"
 #include "wq/keys.h"
 #include "wq/snapshot.h"
 #include "wq/verify.h"
@@ -85,7 +84,7 @@ int Run(const SnapshotCreateArgs& args) {
   const wq::SnapshotOptions options = {.name = args.name,
                                        .link_tables = !args.copy,
                                        .cancelled = Interrupted,
-                                       .progress = StepsOf("snapshot create", &progress)};
+                                       .progress = progress.StepsOf("snapshot create")};
   if (wq::Status s = wq::CreateSnapshot(args.store_dir, args.dir, options, &taken); !s.ok())
     return Fail(s);
   return Print(args.format, taken.path, taken);
@@ -116,7 +115,7 @@ int Run(const SnapshotRestoreArgs& args) {
   wq::SnapshotInfo from;
   ProgressLine progress({.name = "snapshot restore"});
   const wq::RestoreOptions options = {.cancelled = Interrupted,
-                                      .progress = StepsOf("snapshot restore", &progress)};
+                                      .progress = progress.StepsOf("snapshot restore")};
   wq::Status s = wq::RestoreSnapshot(args.dir, args.into, options, &from);
   if (!s.ok()) return Fail(s);
   return Print(

@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "tools/wqctl/cli/open_queue.h"
 #include "tools/wqctl/cli/parse_verbs.h"
+#include "tools/wqctl/cli/queues.h"
 #include "tools/wqctl/text/exit_code.h"
 #include "tools/wqctl/text/json.h"
 #include "tools/wqctl/text/log.h"

@@ -11,7 +11,6 @@
 #include "tools/wqctl/text/log.h"
 #include "tools/wqctl/text/output.h"
 #include "tools/wqctl/text/progress.h"
-#include "tools/wqctl/verbs/steps.h"
 #include "wq/keys.h"
 #include "wq/repair.h"
 #include "wq/verify.h"
@@ -89,7 +88,7 @@ void LogChecked(const wq::VerifyReport& report) {
 int Run(const VerifyArgs& args) {
   wq::VerifyReport report;
   ProgressLine progress({.name = "verify"});
-  const wq::VerifyOptions options = {.progress = StepsOf("verify", &progress)};
+  const wq::VerifyOptions options = {.progress = progress.StepsOf("verify")};
   if (wq::Status s = wq::Verify(args.store_dir, options, &report); !s.ok()) return Fail(s);
   Output out;
   PrintRows(report.findings, {"WHERE", "WHAT"}, "what", args.format, &out);
@@ -103,7 +102,7 @@ int Run(const RepairArgs& args) {
   wq::RepairReport report;
   ProgressLine progress({.name = "repair"});
   const wq::RepairOptions options = {.cancelled = Interrupted,
-                                     .progress = StepsOf("repair", &progress)};
+                                     .progress = progress.StepsOf("repair")};
   wq::Status s = wq::Repair(args.store_dir, args.into, options, &report);
   if (!s.ok()) return Fail(s);
   Output out;

@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "base/mutant.h"
-#include "tools/wqctl/cli/open_queue.h"
 #include "tools/wqctl/cli/parse_verbs.h"
 #include "tools/wqctl/cli/queues.h"
 #include "tools/wqctl/process/reaper.h"
@@ -131,7 +130,7 @@ struct RunParts {
     WorkStoreOptions options = args.store;
     options.durability = DurabilityOf(args.durability, replication.has_value());
     if (replication) ownership_end.Watch(&*replication);
-    options.replication = std::move(replication);
+    options.store.replication = std::move(replication);
     options.on_ready = [this] { source.Wake(); };
     options.stopped = [this] {
       pollfd fd = {signals.fd(), POLLIN, 0};
@@ -362,7 +361,7 @@ Command ParseWork(const Input& input) {
   parser.Flag("--http-any-address",
               "Let --http be reachable from other machines, which then may read it",
               &args.store.http_any_address);
-  AddHistoryOptions(&parser, &args.store.history);
+  AddHistoryOptions(&parser, &args.store.store);
   AddDurability(&parser, &args.durability);
   AddLogOptions(&parser, &args.log, true);
   parser.Flag("--follow",

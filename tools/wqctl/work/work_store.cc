@@ -3,7 +3,6 @@
 #include <string_view>
 #include <utility>
 
-#include "tools/wqctl/cli/open_queue.h"
 #include "tools/wqctl/cli/queues.h"
 #include "tools/wqctl/replication/ownership.h"
 #include "tools/wqctl/text/log.h"
@@ -53,18 +52,16 @@ wq::Status WorkStore::Close(std::chrono::microseconds grace, const StopSignals& 
 }
 
 wq::Status WorkStore::OpenStore() {
-  wq::StoreOptions store_options;
+  wq::StoreOptions store_options = options_.store;
   if (!options_.http_address.empty()) metrics_ = wq::MakePrometheusProvider();
   store_options.metrics = metrics_;
-  SetHistory(options_.history, &store_options);
-  store_options.replication = options_.replication;
-  store_options.create_if_missing = options_.replication.has_value();
+  store_options.create_if_missing = options_.store.replication.has_value();
   return wq::Store::Open(store_options, options_.dir, &store_);
 }
 
 wq::Status WorkStore::OpenAsOwner(WorkQueues* queues) {
   wq::Status s = OpenQueues(queues);
-  if (!s.ok() && !options_.replication) {  // Open begins anew.
+  if (!s.ok() && !options_.store.replication) {  // Open begins anew.
     EndService();
     store_.reset();
   }
@@ -72,7 +69,7 @@ wq::Status WorkStore::OpenAsOwner(WorkQueues* queues) {
 }
 
 wq::Status WorkStore::OpenQueues(WorkQueues* queues) {
-  if (options_.replication) {
+  if (options_.store.replication) {
     if (wq::Status s = AwaitOwnership(store_.get(), options_.stopped); !s.ok()) return s;
   }
   if (attached_before_) LogInfo("this process owns the store now");
@@ -80,7 +77,7 @@ wq::Status WorkStore::OpenQueues(WorkQueues* queues) {
   for (const std::string& name : options_.queues) {
     wq::Queue* queue = nullptr;
     if (wq::Status s = OpenQueue(name, &queue); !s.ok()) {
-      return options_.replication ? s : ExplainMissing(options_.dir, name, s);
+      return options_.store.replication ? s : ExplainMissing(options_.dir, name, s);
     }
     if (!MayBegin(name, queue->Counts())) continue;
     opened.push_back(

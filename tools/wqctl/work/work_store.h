@@ -17,7 +17,7 @@
 #include <string>
 #include <vector>
 
-#include "tools/wqctl/cli/history_args.h"
+#include "tools/wqctl/replication/log_args.h"
 #include "tools/wqctl/signals/stop_signals.h"
 #include "tools/wqctl/work/work_queue.h"
 #include "wq/controller.h"
@@ -40,11 +40,10 @@ struct WorkStoreOptions {
   int workers = 1;                                      // That run commands, for the metrics.
   std::string http_address;                             // Empty: none.
   bool http_any_address = false;
-  HistoryArgs history;  // If this process owns the store.
   wq::Durability durability = wq::Durability::kProcess;
-  std::optional<wq::Replication> replication;
-  std::function<void()> on_ready;  // A queue may have a key. Thread-safe.
-  std::function<bool()> stopped;   // Whether to wait no longer for the ownership. Thread-safe.
+  wq::StoreOptions store = ToolStoreOptions();  // If this process owns it.
+  std::function<void()> on_ready;               // A queue may have a key. Thread-safe.
+  std::function<bool()> stopped;  // Whether to wait no longer for the ownership. Thread-safe.
 };
 
 class WorkStore {
