@@ -9,31 +9,11 @@ make_store() {
   wqctl add -q q --lane slow --group g d >/dev/null
   wqctl add -q q --after 3h later >/dev/null
 }
-has_first() { wqctl ls -q q --limit 1 -o name | grep -qx k1; }
 dump_of() { wqctl --store "$1" dump; }
 # A file system of its own, if there is one.
 elsewhere() {
   OTHER=$(mktemp -d -p /dev/shm)
   [ "$(stat -c %d "$OTHER")" != "$(stat -c %d "$DIR")" ] || skip "all is one file system here"
-}
-
-@test "beside a busy owner, without its help: all that was acknowledged, and nothing half" {
-  wqctl init >/dev/null
-  wqctl add -q other x >/dev/null
-  wqctl pause -q other --yes >/dev/null
-  (i=0; while [ ! -e stop ]; do i=$((i + 1)); echo "k$i"; done) |
-    "$WQCTL" add -q q - >/dev/null 2>&1 3>&- &
-  STARTED="${STARTED:-} $!"
-  until_ok has_first
-  for i in 1 2; do
-    seen=$(queue_count pending)
-    one=$(wqctl snapshot create kept)
-    run -0 wqctl --store "$one" verify
-    n=$(wqctl --store "$one" ls -q q -o name | wc -l)
-    [ "$n" -ge "$seen" ]
-    cmp <(seq -f k%.0f 1 "$n") <(wqctl --store "$one" ls -q q -o name)
-  done
-  touch stop
 }
 
 @test "of a store whose owner was killed, and of one that is stopped" {

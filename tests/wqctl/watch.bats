@@ -10,18 +10,7 @@ watch_on_terminal() {
   SHELL=/bin/bash TERM=xterm script -qec "stty cols $columns rows $rows; $words" /dev/null </dev/null
 }
 
-@test "without an owner: the change of the numbers on disk" {
-  store_with a
-  mkfifo lines
-  start watch watch -q q --interval 100ms
-  until_ok test -s watch.out
-  wqctl add -q q b c >/dev/null
-  until_ok jq -es 'any(.pending_change_per_second // 0 > 0)' watch.out
-  kill -INT "$PID" || true
-  terminate
-}
-
-@test "with an owner's socket: its own numbers and rates" {
+@test "the owner's own numbers and rates, and after its end the change of those on disk" {
   store_with
   wqctl add -q q a >/dev/null
   mkfifo gate
@@ -37,6 +26,10 @@ watch_on_terminal() {
   # After the end of the owner the numbers on disk are shown.
   terminate "$owner"
   until_ok jq -es '.[-1] | .live == false and .owner_pid == null' watch.out
+  wqctl add -q q c d >/dev/null
+  until_ok jq -es '.[-1] | .live == false and .pending == 2' watch.out
+  jq -es 'any((.live | not) and .pending_change_per_second // 0 > 0)' watch.out
+  kill -INT "$PID" || true
   terminate
 }
 

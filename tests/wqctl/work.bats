@@ -1,16 +1,6 @@
 #!/usr/bin/env bats
 load helpers
 
-@test "each key is handed to the command once, and then the queue is empty" {
-  store_with a b c
-  run -0 --separate-stderr wqctl work -q q -- echo got
-  [ "$output" = $'got a\ngot b\ngot c' ]
-  contains "$stderr" "succeeded 3, failed attempts 0, quarantined 0, remaining 0"
-  [ "$(queue_count pending)" = 0 ]
-  run -0 --separate-stderr wqctl work -q q -- echo got
-  [ -z "$output" ]
-}
-
 @test "keys reach the command byte for byte, without a shell" {
   wqctl init
   printf 'two\nlines\0$(touch evil)\0a  b\0"\047\0-n\0\377\0' | wqctl add -q q -0
@@ -107,13 +97,6 @@ more_failures_than() {
   contains "$stderr" "succeeded 1"
 }
 
-@test "--timeout kills a command that ignores SIGTERM" {
-  store_with k
-  run -1 --separate-stderr wqctl work -q q --timeout 50ms --max-requeues 0 -- \
-    sh -c 'trap "" TERM; while :; do sleep 0.1; done' _
-  contains "$stderr" "timed out after 50ms"
-}
-
 @test "-j runs so many at once, 0 as many as possible, and never one key twice" {
   store_with a b c
   blocking
@@ -184,16 +167,6 @@ more_failures_than() {
   [ ! -e finished ]
   [ "$(dumped_keys)" = "a " ]
   [ "$(queue_count failing)" = 0 ]
-}
-
-@test "a signal to the terminal's process group does not reach the command" {
-  store_with a
-  mkfifo gate
-  start work work -q q -- sh -c 'ps -o pgid= $$ > group; echo > started; read -r _ < gate' _
-  until_ok test -s started
-  [ "$(tr -d ' ' < group)" != "$(ps -o pgid= "$PID" | tr -d ' ')" ]
-  echo > gate
-  wait "$PID"
 }
 
 @test "a paused queue: its keys stay, and --follow waits for the end of the pause, or for SIGTERM" {

@@ -16,6 +16,7 @@ while [ -e member ]; do sleep 0.1; done  # Or until the test has ended.
 SH
   cat > family <<'SH'
 #!/bin/bash
+trap '' TERM
 if [ -e members ]; then
   for pid in $(cat members); do
     ! grep -q '^State:.*[RSDT] ' "/proc/$pid/status" 2>/dev/null || echo "$pid" >> alive

@@ -173,7 +173,7 @@ END
 
 # --- What the command gets ---
 
-@test "WQ_REASONS and TRACEPARENT say why the key needs work, and the retry has them too" {
+@test "the environment has the key, its queue and attempt, and why it needs work; the retry too" {
   store_with
   trace=00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
   wqctl add -q q --reason 'node drained' k
@@ -181,25 +181,17 @@ END
   wqctl add -q q --reason 'node drained' k
   run -0 wqctl inspect -q q k
   [[ $output == *"cause           node drained"$'\n'*"cause           owner changed, trace $trace"* ]]
-  export WQ_REASONS=old TRACEPARENT=old
+  export WQ_REASONS=old TRACEPARENT=old WQ_KEY=old WQ_ATTEMPT=old WQ_QUEUE=old
   run -0 --separate-stderr wqctl work -q q --base-delay 1ms -- \
-    sh -c 'echo "$WQ_KEY $WQ_ATTEMPT: $WQ_REASONS; ${TRACEPARENT-none}"; [ "$WQ_ATTEMPT" = 2 ]' _
-  [ "$(grep -A1 '^k ' <<< "$output")" = "k 1: node drained
+    sh -c 'echo "$WQ_KEY $WQ_QUEUE $WQ_ATTEMPT: $WQ_REASONS; ${TRACEPARENT-none}"; [ "$WQ_ATTEMPT" = 2 ]' _
+  [ "$(grep -A1 '^k ' <<< "$output")" = "k q 1: node drained
 owner changed; $trace
 --
-k 2: node drained
+k q 2: node drained
 owner changed; $trace" ]
   wqctl add -q q without
   run -0 --separate-stderr wqctl work -q q -- sh -c 'echo "${WQ_REASONS-none} ${TRACEPARENT-none}"'
   [ "$output" = "none none" ]
-}
-
-@test "WQ_KEY, WQ_QUEUE and WQ_ATTEMPT are in the environment, in place of others" {
-  store_with 'k 1'
-  export WQ_KEY=old WQ_ATTEMPT=old
-  run -0 --separate-stderr wqctl work -q q --base-delay 1ms -- \
-    sh -c 'env | grep -E "^WQ_(KEY|ATTEMPT|QUEUE)=" | sort; [ "$WQ_ATTEMPT" = 2 ]' _
-  [ "$output" = $'WQ_ATTEMPT=1\nWQ_KEY=k 1\nWQ_QUEUE=q\nWQ_ATTEMPT=2\nWQ_KEY=k 1\nWQ_QUEUE=q' ]
 }
 
 @test "--stdin: the key is on stdin, byte for byte, and not an argument" {
