@@ -3,7 +3,6 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
-#include <optional>
 #include <utility>
 #include <vector>
 
@@ -25,7 +24,6 @@
 #include "server/rpc/reflection.h"
 #include "server/rpc/rpc_server.h"
 #include "server/rpc/tls.h"
-#include "server/series/paced_thread.h"
 #include "server/service/overview.h"
 #include "server/service/services.h"
 #include "server/work/work_hub.h"
@@ -93,7 +91,8 @@ struct Server::Impl {
                   .clock = Clock::System(),
                   .has_series = options.page}) {
     if (options.page) {
-      MakePage();
+      page = std::make_unique<Page>(
+          Page::Options{.clock = Clock::System(), .guard = &guard, .read_only = options.read_only});
     }
   }
   ~Impl() { Close(); }
@@ -130,7 +129,6 @@ struct Server::Impl {
 
   Status Open();
   Status Check() const;
-  void MakePage();
   void AddMethods();
   void AddReadings(Http* http, const HttpGuard& judge);
   Status Listen(std::vector<Listener>* listeners);
@@ -152,8 +150,7 @@ struct Server::Impl {
   Http tcp;
   Http web;
   Overview overview;
-  std::unique_ptr<Page> page;           // nullptr: it is not served.
-  std::optional<PacedThread> sampling;  // Of the series: with the page.
+  std::unique_ptr<Page> page;  // nullptr: it is not served.
   SocketFile file;
   ino_t inode = 0;  // Of the socket file that this server has created; 0: none.
   int port = 0;
@@ -205,21 +202,6 @@ Status Server::Impl::Open() {
     return s;
   }
   return Start(std::move(listeners));
-}
-
-void Server::Impl::MakePage() {
-  page = std::make_unique<Page>(Page::Options{
-      .clock = Clock::System(),
-      .guard = &guard,
-      .read_only = options.read_only,
-      .overview = [this](const std::string& queue, v1::GetOverviewResponse* response) {
-        overview.Read(queue, response);
-      }});
-  sampling.emplace(Clock::System(), [this] {
-    overview.Measure();
-    const Time now = Clock::System()->Now();
-    return now.steady_us + Series::kStepUs - now.wall_us % Series::kStepUs;
-  });
 }
 
 void Server::Impl::AddMethods() {
@@ -337,13 +319,8 @@ Status Server::Impl::Start(std::vector<Listener> listeners) {
   if (Status s = hub.Start(); !s.ok()) {
     return s;
   }
-  if (page != nullptr) {
-    if (Status s = sampling->Start(); !s.ok()) {
-      return s;
-    }
-    if (Status s = page->Start(); !s.ok()) {
-      return s;
-    }
+  if (Status s = overview.Start(); !s.ok()) {
+    return s;
   }
   if (Status s = HttpLoop::Open({.max_newcomers = options.max_newcomers}, &loop); !s.ok()) {
     return s;
@@ -384,10 +361,7 @@ void Server::Impl::Close() {
     RemoveFile(file);
   }
   hub.Close();
-  if (page != nullptr) {
-    page->Close();
-    sampling->Close();
-  }
+  overview.Close();
   if (rpc != nullptr) {
     rpc->Close(kCloseGrace);
   }

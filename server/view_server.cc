@@ -35,13 +35,7 @@ struct ViewServer::Impl {
         options(std::move(server_options)),
         store(dir, Clock::System()),
         guard({.token_file = options.token_file, .viewer_token_file = {}, .read_only = true}),
-        page({.clock = Clock::System(),
-              .guard = &guard,
-              .read_only = true,
-              .overview =
-                  [this](const std::string& queue, v1::GetOverviewResponse* response) {
-                    store.ReadOverview(queue, response);
-                  }}),
+        page({.clock = Clock::System(), .guard = &guard, .read_only = true}),
         http({.check_host = !options.http_any_address,
               .own_pages = true,
               .not_found = NoSuchMethod,
@@ -109,9 +103,6 @@ Status ViewServer::Impl::Open() {
   }
   std::vector<Listener> listeners;
   listeners.push_back({std::move(fd), ListenerKind::kWeb});
-  if (Status s = page.Start(); !s.ok()) {
-    return s;
-  }
   if (Status s = HttpLoop::Open({}, &loop); !s.ok()) {
     return s;
   }
@@ -132,10 +123,6 @@ Status ViewServer::Impl::Open() {
 }
 
 void ViewServer::Impl::Close() {
-  if (acceptor != nullptr) {
-    acceptor->Stop();
-  }
-  page.Close();
   if (acceptor != nullptr) {
     acceptor->Close();
   }

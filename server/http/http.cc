@@ -23,21 +23,6 @@ bool IsDigits(std::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), absl::ascii_isdigit);
 }
 
-// A '%' without two digits stands for itself.
-std::string PercentDecoded(std::string_view text, bool plus_is_space) {
-  std::string decoded;
-  for (size_t i = 0; i < text.size(); ++i) {
-    const std::string_view digits = text.substr(i + 1, text[i] == '%' ? 2 : 0);
-    if (digits.size() == 2 && std::all_of(digits.begin(), digits.end(), absl::ascii_isxdigit)) {
-      decoded += absl::HexStringToBytes(std::string(digits));
-      i += 2;
-    } else {
-      decoded += text[i] == '+' && plus_is_space ? ' ' : text[i];
-    }
-  }
-  return decoded;
-}
-
 bool IsOriginOf(const std::string& origin, const std::string& host) {
   return !host.empty() && (absl::EqualsIgnoreCase(origin, absl::StrCat("http://", host)) ||
                            absl::EqualsIgnoreCase(origin, absl::StrCat("https://", host)));
@@ -173,14 +158,20 @@ std::string Http::AnswerHead(const HttpReply& reply, bool keep_open) const {
   return text + "\r\n";
 }
 
+// A '%' without two digits stands for itself.
 std::string PathOf(std::string_view target) {
-  return PercentDecoded(target.substr(0, target.find_first_of("?#")), false);
-}
-
-std::string QueryOf(std::string_view target) {
-  target = target.substr(0, target.find('#'));
-  const size_t begin = target.find('?');
-  return begin == std::string_view::npos ? "" : std::string(target.substr(begin + 1));
+  const std::string_view text = target.substr(0, target.find_first_of("?#"));
+  std::string decoded;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const std::string_view digits = text.substr(i + 1, text[i] == '%' ? 2 : 0);
+    if (digits.size() == 2 && std::all_of(digits.begin(), digits.end(), absl::ascii_isxdigit)) {
+      decoded += absl::HexStringToBytes(std::string(digits));
+      i += 2;
+    } else {
+      decoded += text[i];
+    }
+  }
+  return decoded;
 }
 
 std::string HeaderOf(const HttpHead& head, const char* name) { return head[name].to_string(); }
@@ -208,18 +199,6 @@ bool IsLoopbackHost(const std::string& host) {
   in_addr address = {};
   return name == "localhost" ||
          (inet_pton(AF_INET, name.c_str(), &address) == 1 && ntohl(address.s_addr) >> 24 == 127);
-}
-
-std::string QueryValue(std::string_view query, std::string_view name) {
-  while (!query.empty()) {
-    const std::string_view pair = query.substr(0, query.find('&'));
-    const size_t equals = pair.find('=');
-    if (PercentDecoded(pair.substr(0, equals), true) == name) {
-      return equals == std::string_view::npos ? "" : PercentDecoded(pair.substr(equals + 1), true);
-    }
-    query.remove_prefix(std::min(query.size(), pair.size() + 1));
-  }
-  return {};
 }
 
 }  // namespace wq

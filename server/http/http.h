@@ -34,7 +34,6 @@ struct HttpRequest {
   const std::string authorization;
   const std::string& peer;        // See PeerName.
   const std::string path = {};    // Decoded.
-  const std::string query = {};   // Behind the '?', not decoded. See QueryValue.
   const std::string cookie = {};  // All Cookie headers, joined by "; ".
   const std::string if_none_match = {};
   // Whether the client has closed the connection, or its sending side, or the server is closing.
@@ -137,13 +136,10 @@ class Http {
 
 // Whether the value of a Host header names this machine's loopback.
 bool IsLoopbackHost(const std::string& host);
-// A path as handlers have it, and what is behind its '?'.
+// A path as handlers have it.
 std::string PathOf(std::string_view target);
-std::string QueryOf(std::string_view target);
 // Of the first of these headers; "" if there is none.
 std::string HeaderOf(const HttpHead& head, const char* name);
 std::string CookiesOf(const HttpHead& head);
-// The value of `name` in "a=1&b=%20", decoded; the first of several; "" if there is none.
-std::string QueryValue(std::string_view query, std::string_view name);
 
 }  // namespace wq

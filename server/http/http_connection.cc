@@ -249,9 +249,7 @@ void HttpConnection::Handle() {
   auto task = std::make_shared<Task>();
   task->head = std::move(parser_->head());
   task->body = std::move(parser_->body());
-  const std::string target = task->head.target().to_string();
-  task->path = PathOf(target);
-  task->query = QueryOf(target);
+  task->path = PathOf(task->head.target().to_string());
   task->peer = peer_name_;
   parser_.reset();
   CountPartial();
@@ -290,7 +288,6 @@ HttpReply HttpConnection::Call(const Http::Route& route, const Task& task) const
                                      .authorization = HeaderOf(task.head, "Authorization"),
                                      .peer = task.peer,
                                      .path = task.path,
-                                     .query = task.query,
                                      .cookie = CookiesOf(task.head),
                                      .if_none_match = HeaderOf(task.head, "If-None-Match"),
                                      .gone = [signals = signals_] { return signals->gone.load(); },

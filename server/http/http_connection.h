@@ -95,7 +95,6 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
   struct Task {
     HttpHead head;
     std::string path;
-    std::string query;
     std::string body;
     std::string peer;
   };

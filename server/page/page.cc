@@ -32,12 +32,7 @@ HttpHeaders PageHeaders() {
           {"Cache-Control", "no-store"}};
 }
 
-Page::Page(const Options& options)
-    : options_(options),
-      sessions_({.clock = options.clock}),
-      events_({.clock = options.clock, .overview = options.overview}) {}
-
-Status Page::Start() { return events_.Start(); }
+Page::Page(const Options& options) : options_(options), sessions_({.clock = options.clock}) {}
 
 void Page::AddTo(Http* http) {
   AddPageFiles(http);
@@ -45,8 +40,6 @@ void Page::AddTo(Http* http) {
             [this](const HttpRequest& request) { return SessionReply(RoleOf(request)); });
   http->Post("/ui/login", [this](const HttpRequest& request) { return LogIn(request); });
   http->Post("/ui/logout", [this](const HttpRequest& request) { return LogOut(request); });
-  http->Get("/ui/events", Guarded(Guard(), /*changes=*/false,
-                                  [this](const HttpRequest& request) { return Listen(request); }));
 }
 
 HttpGuard Page::Guard() {
@@ -102,16 +95,6 @@ HttpReply Page::LogOut(const HttpRequest& request) {
                                                               : CallGuard::Role::kOperator);
   reply.headers.emplace_back("Set-Cookie", PageSessions::ForgetCookie());
   return reply;
-}
-
-// A log-in that has ended ends its streams.
-HttpReply Page::Listen(const HttpRequest& request) {
-  const auto may_go_on = [this, authorization = request.authorization, cookie = request.cookie] {
-    const std::string none;
-    return RoleOf({.body = none, .authorization = authorization, .peer = none, .cookie = cookie}) !=
-           CallGuard::Role::kNone;
-  };
-  return events_.Listen(QueryValue(request.query, "queue"), may_go_on, request.wake);
 }
 
 }  // namespace wq

@@ -3,10 +3,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <optional>
+#include <system_error>
 #include <vector>
 
 #include "server/api/convert.h"
@@ -42,7 +44,43 @@ void AddPoint(const Point& point, v1::GetSeriesResponse* response) {
 
 }  // namespace
 
-void Overview::Measure() {
+Status Overview::Start() {
+  if (options_.has_series) {
+    try {
+      thread_ = std::thread([this] { Run(); });
+    } catch (const std::system_error& e) {
+      return Status::IOError(std::string("no thread: ") + e.what());
+    }
+  }
+  return {};
+}
+
+void Overview::Close() {
+  {
+    const MutexLock lock(mu_);
+    closing_ = true;
+    closed_.NotifyAll();
+  }
+  if (thread_.joinable()) {
+    thread_.join();
+  }
+}
+
+void Overview::Run() {
+  for (;;) {
+    const int64_t next_us = Measure();
+    const MutexLock lock(mu_);
+    while (!closing_ && options_.clock->SteadyUs() < next_us) {
+      const std::chrono::microseconds left(next_us - options_.clock->SteadyUs());
+      closed_.WaitUntil(mu_, std::chrono::steady_clock::now() + left);
+    }
+    if (closing_) {
+      return;
+    }
+  }
+}
+
+int64_t Overview::Measure() {
   const Store& store = options_.access->store();
   const Time now = options_.clock->Now();
   Series::Samples samples;
@@ -63,6 +101,7 @@ void Overview::Measure() {
     rates_.Measure(name, now.steady_us, sample->totals);
   }
   series_.Add(now, samples);
+  return now.steady_us + Series::kStepUs - now.wall_us % Series::kStepUs;
 }
 
 Status Overview::ReadSeries(const v1::GetSeriesRequest& request,

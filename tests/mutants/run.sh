@@ -26,7 +26,7 @@ parts=(
   'power_tests PowerCutTest.WhatWasSyncedSurvives WQ_SEED=3 WQ_POWER_CUTS=200'
   'corruption_tests *Flipped* WQ_SEED=1 WQ_CORRUPTION_CASES=300'
   'faults_tests Kinds/*-*WithoutMemory* WQ_SEED=1 WQ_FAULT_EVERY=18'
-  'server_tests WorkTest*:Page*:Events*:ViewServer*'
+  'server_tests WorkTest*:Page*:ViewServer*'
   'server_kill_tests *Kill*:PartitionTest.A* WQ_SEED=1 WQ_SERVER_KILLS=60'
   'work.bats'
   'crash_tests SoakTest.* WQ_SEED=1 WQ_SOAK_SECONDS=2'

@@ -201,9 +201,10 @@ get() { curl -s -o answer -w '%{http_code}' "${@:2}" "http://127.0.0.1:$(port ht
   grep -q workqueue_depth answer
   [ "$(get /ui/session)" = 200 ]
   [ "$(get /ui/session -H 'Origin: http://evil.example')" = 403 ]
-  curl -sN "http://127.0.0.1:$(port http)/ui/events" > events 3>&- &
+  curl -sN "http://127.0.0.1:$(port http)/grpc.health.v1.Health/Watch" -d '{}' \
+    -H 'Content-Type: application/json' > watch 3>&- &
   STARTED="${STARTED:-} $!"
-  until_ok grep -q retry events
+  until_ok grep -q SERVING watch
   [ "$(get /ui/session)" = 503 ]
   [ "$(get /healthz)" = 200 ]
   stop

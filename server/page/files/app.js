@@ -1,4 +1,4 @@
-// The page's frame: which view is shown (its URL says it), the session, the live events, the
+// The page's frame: which view is shown (its URL says it), the session, the live overview, the
 // keyboard.
 import { session as askSession, browse, logout, whyNot } from "./api.js";
 import { help } from "./dialogs.js";
@@ -21,7 +21,7 @@ const page = {
   whyNot: null,    // Why nothing may be changed; null: it may.
   params: {},      // Of the URL.
   queues: [],      // Names of all queues.
-  overview: null,  // The last one of the events.
+  overview: null,  // The last one.
   skew: 0,         // The server's clock minus this one's, in microseconds.
   now: () => Date.now() * 1000 + page.skew,
   go,
@@ -130,10 +130,6 @@ const live = {
     take(session);
     shown?.view.refresh?.();
   },
-  async refused() {
-    const session = await askSession();
-    if (session?.role === "none") begin();
-  },
 };
 
 function takeNames(response) {
@@ -185,7 +181,7 @@ document.addEventListener("click", (event) => {
   event.preventDefault();
   go(paramsOf(anchor));
 });
-// A browser has six connections to a server, for all its tabs: one that is not seen uses none.
+// A page that is not seen reads nothing.
 function follow() {
   const own = ["queue", "keys", "key"].includes(shown?.name) ? page.params.queue ?? "" : "";
   if (!shown || document.hidden) stop();

@@ -1,39 +1,30 @@
-// The server's events: one stream for the page. It goes on by itself after a restart of the server.
+// The overview, read anew every two seconds while the page is seen. It goes on by itself after a
+// restart of the server.
+import { browse } from "./api.js";
 
-let source = null;
-let timer = 0;
-let wanted = null;  // The queue; "" is all, null is none.
+let reading = null;  // { queueName, timer }; null: nothing is read.
 let failed = false;
 
-// on.overview(response), on.lost(), on.back(): the connection is there again.
+// on.overview(response), on.lost(), on.back(): the server answers again.
 export function listen(queueName, on) {
-  if (source && wanted === queueName) return;
+  if (reading?.queueName === queueName) return;
   stop();
-  wanted = queueName;
-  open(on);
+  reading = { queueName, timer: 0 };
+  read(reading, on);
 }
 
 export function stop() {
-  source?.close();
-  clearTimeout(timer);
-  source = null;
-  wanted = null;
+  clearTimeout(reading?.timer);
+  reading = null;
 }
 
-function open(on) {
-  source = new EventSource("/ui/events?queue=" + encodeURIComponent(wanted));
-  source.addEventListener("overview", (event) => {
-    if (failed) on.back();
-    failed = false;
-    on.overview(JSON.parse(event.data));
-  });
-  source.addEventListener("error", () => {
-    failed = true;
-    on.lost();
-    // After a refusal the browser does not try again by itself.
-    if (source.readyState !== EventSource.CLOSED) return;
-    clearTimeout(timer);
-    timer = setTimeout(() => open(on), 1000);
-    on.refused();
-  });
+async function read(mine, on) {
+  const response = await browse("GetOverview", { queue: mine.queueName }).catch(() => null);
+  if (mine !== reading) return;
+  mine.timer = setTimeout(() => read(mine, on), response ? 2000 : 1000);
+  const back = failed && response;
+  failed = !response;
+  if (failed) return void on.lost();
+  if (back) on.back();
+  on.overview(response);
 }

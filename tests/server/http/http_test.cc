@@ -35,8 +35,7 @@ class HttpTest : public ::testing::Test {
       return HttpReply{.body = request.authorization + "|" + request.body};
     });
     http_->Get("/a b", [](const HttpRequest& request) {
-      return HttpReply{.body = request.path + "|" + request.query + "|" + request.cookie + "|" +
-                               request.if_none_match,
+      return HttpReply{.body = request.path + "|" + request.cookie + "|" + request.if_none_match,
                        .headers = {{"X-Own", "1"}, {"X-Both", "reply"}}};
     });
     http_->Get("/gone", [](const HttpRequest&) { return HttpReply{.status = 304}; });
@@ -117,29 +116,17 @@ TEST_F(HttpTest, ABodyAnnouncedByExpectIsTakenOrRefused) {
 
 // --- Requests and answers ---
 
-TEST_F(HttpTest, AHandlerGetsThePathTheQueryAndTheCookies) {
+TEST_F(HttpTest, AHandlerGetsThePathAndTheCookies) {
   HttpClient client(*http_);
   EXPECT_EQ(client
                 .Ask("GET /a%20b?x=%26&y=1+2 HTTP/1.1\r\nCookie: a=1\r\nCookie: b=2\r\n"
                      "If-None-Match: \"t\"\r\n\r\n")
                 .body,
-            "/a b|x=%26&y=1+2|a=1; b=2|\"t\"");
-  EXPECT_EQ(client.Ask("GET /a%20b HTTP/1.1\r\n\r\n").body, "/a b|||");
-}
-
-TEST_F(HttpTest, AValueOfAQueryIsDecoded) {
-  EXPECT_EQ(QueryValue("queue=a%20b%2Fc+d&x=1", "queue"), "a b/c d");
-  EXPECT_EQ(QueryValue("x=1&queue=%C3%A4&queue=second", "queue"), "\xc3\xa4");
-  EXPECT_EQ(QueryValue("que%75e=1", "queue"), "1");
-  EXPECT_EQ(QueryValue("queue=100%", "queue"), "100%");
-  EXPECT_EQ(QueryValue("queue=%4", "queue"), "%4");
-  EXPECT_EQ(QueryValue("queue=%zz%4a%4A", "queue"), "%zzJJ");
-  EXPECT_EQ(QueryValue("queue=%00", "queue"), std::string(1, '\0'));
-  EXPECT_EQ(QueryValue("queue=a=b", "queue"), "a=b");
-  for (const char* query :
-       {"", "&", "&&=&", "queue", "queue=", "queues=1", "xqueue=1", "x=queue"}) {
-    EXPECT_EQ(QueryValue(query, "queue"), "") << query;
-  }
+            "/a b|a=1; b=2|\"t\"");
+  EXPECT_EQ(client.Ask("GET /a%20b HTTP/1.1\r\n\r\n").body, "/a b||");
+  EXPECT_EQ(PathOf("/100%?x"), "/100%");
+  EXPECT_EQ(PathOf("/%4#x"), "/%4");
+  EXPECT_EQ(PathOf("/%zz%4a%4A+%00"), "/%zzJJ+" + std::string(1, '\0'));
 }
 
 TEST_F(HttpTest, AnAnswersOwnHeadersTakeTheirPlace) {

@@ -13,7 +13,6 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::Not;
-using ::testing::StartsWith;
 
 constexpr const char* kHost = "Host: localhost\r\n";
 constexpr const char* kGetStore = "/wq.v1.Admin/GetStore";
@@ -124,7 +123,6 @@ TEST_F(PageTest, EveryAnswerHasTheHeaders) {
       PostTcp("/ui/login", "{}"),
       PostTcp("/ui/logout", "{}"),
       Say(ConnectTcp(), "DELETE /ui/ HTTP/1.1\r\nHost: localhost\r\n\r\n"),
-      Say(ConnectTcp(), "GET /ui/events HTTP/1.1\r\nHost: localhost\r\n\r\n"),
   };
   for (const std::string& answer : answers) {
     SCOPED_TRACE(answer.substr(0, 40));
@@ -149,8 +147,6 @@ TEST_F(PageTest, OnlyTheServersOwnPageMayAsk) {
   };
   EXPECT_EQ(status("http://" + host), 200);
   EXPECT_EQ(status("http://evil.example"), 403);
-  EXPECT_EQ(StatusOf(Get("/ui/events", std::string(kHost) + "Origin: http://evil.example\r\n")),
-            403);
 }
 
 // --- Access ---
@@ -178,7 +174,6 @@ TEST_F(PageTest, WithATokenNothingIsToldBeforeTheLogIn) {
   EXPECT_EQ(Session()["role"], "none");
   EXPECT_EQ(Session()["needs_token"], true);
   EXPECT_EQ(StatusOf(Get("/ui/")), 200);
-  EXPECT_EQ(StatusOf(Get("/ui/events")), 401);
   for (const char* headers : {"", "Cookie: wq_session=0\r\n", "Authorization: Bearer wrong\r\n"}) {
     const std::string answer = PostTcp(kGetStore, "{}", headers);
     EXPECT_EQ(StatusOf(answer), 401);
@@ -274,31 +269,7 @@ TEST_F(PageTest, OtherMachinesNeedAToken) {
   EXPECT_EQ(StatusOf(Say(ConnectTcp(), PostOf(kGetStore, "{}", host))), 401);
 }
 
-// --- Streams, and what they show ---
-
-// Reads until `text` has arrived.
-std::string ReadUntil(int fd, const std::string& text) {
-  std::string all;
-  char buffer[4096];
-  while (all.find(text) == std::string::npos) {
-    const ssize_t n = ReceiveSome(fd, buffer, sizeof(buffer), ServerFixture::Soon());
-    if (n <= 0) {
-      return all + "ENDED";
-    }
-    all.append(buffer, static_cast<size_t>(n));
-  }
-  return all;
-}
-
-TEST_F(PageTest, AnOpenPageSeesChangesAndTheServersEnd) {
-  const FileDescriptor page = ConnectTcp();
-  SendAll(page.get(), "GET /ui/events?queue=pods HTTP/1.1\r\nHost: localhost\r\n\r\n", Soon());
-  EXPECT_THAT(ReadUntil(page.get(), "\"queued\":\"0\""), HasSubstr("retry: 1000"));
-  ASSERT_TRUE(pods_->Add("a").ok());
-  EXPECT_THAT(ReadUntil(page.get(), "\"queued\":\"1\""), Not(HasSubstr("ENDED")));
-  server_->Close();
-  EXPECT_THAT(ReadAll(page.get()), Not(HasSubstr("TIMEOUT")));
-}
+// --- What it shows ---
 
 TEST_F(PageTest, TheOverviewIsOfAllQueuesOrOfOne) {
   Queue* nodes = nullptr;

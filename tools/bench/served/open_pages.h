@@ -4,7 +4,7 @@
 //   …                                              // What is measured.
 //   Require(pages.bytes() > 0, "…");
 //
-// Each page is a stream of events, which one thread reads. A failure ends the process.
+// One thread asks for the overview of each page every two seconds. A failure ends the process.
 // Thread-compatible.
 #pragma once
 
