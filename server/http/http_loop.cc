@@ -4,20 +4,11 @@
 #include <sys/socket.h>
 
 #include <algorithm>
-#include <atomic>
-#include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/post.hpp>
 #include <exception>
-#include <map>
-#include <string>
-#include <system_error>
-#include <thread>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
-#include "server/http/http_connection.h"
-#include "server/net/executor.h"
 #include "server/net/socket.h"
 
 namespace wq {
@@ -36,80 +27,29 @@ int FamilyOf(int fd) {
 
 }  // namespace
 
-class HttpLoop::Impl final : public HttpConnectionHost {
- public:
-  explicit Impl(const Options& options)
-      : options_(options),
-        max_connections_(options.max_connections),
-        readings_(options.max_threads, options.max_waiting_bytes),
-        changes_(options.max_threads, options.max_waiting_bytes),
-        reserve_(1, options.max_waiting_bytes) {}
+HttpLoop::HttpLoop(const Options& options)
+    : options_(options),
+      max_connections_(options.max_connections),
+      buffer_(kReadBytes, '\0'),
+      readings_(options.max_threads, options.max_waiting_bytes),
+      changes_(options.max_threads, options.max_waiting_bytes),
+      reserve_(1, options.max_waiting_bytes) {}
 
-  Status Start();
-  void Serve(FileDescriptor fd, const Http* http);
-  void Limit(size_t max_connections) { max_connections_ = max_connections; }
-  void Close();
-  size_t connections() const { return count_; }
+HttpLoop::~HttpLoop() { Close(); }
 
-  asio::io_context& io() override { return io_; }
-  std::string& buffer() override { return buffer_; }
-  bool Run(HttpRun run, size_t bytes, std::function<void()> job) override {
-    Executor& executor = run == HttpRun::kReserve  ? reserve_
-                         : run == HttpRun::kChange ? changes_
-                                                   : readings_;
-    return executor.Run(bytes, std::move(job));
-  }
-  bool CountPartial(size_t before, size_t now) override;
-  void SetAwaiting(HttpConnection* connection, bool awaiting) override;
-  void SetKnown(HttpConnection* connection) override;
-  void Remove(HttpConnection* connection) override;
-
- private:
-  using Connections = std::map<uint64_t, HttpConnection*>;  // The oldest first.
-  struct Group {
-    size_t count = 0;       // Without the spare ones.
-    Connections newcomers;  // Of `count`.
-    Connections awaiting;   // Their next request, by the time since when; not the first one.
-    Connections spare;
-  };
-
-  void Add(FileDescriptor fd, const Http* http);
-  static bool CloseOldest(const Connections& connections);
-  void CloseAll();
-
-  const Options options_;
-  std::atomic<size_t> max_connections_;
-  std::atomic<size_t> count_ = 0;
-  std::atomic<bool> closed_ = false;
-  asio::io_context io_{1};
-  asio::executor_work_guard<asio::io_context::executor_type> work_{io_.get_executor()};
-  std::thread thread_;
-
-  // Used by the loop's thread only.
-  std::string buffer_ = std::string(kReadBytes, '\0');
-  uint64_t next_id_ = 0;
-  bool closing_ = false;
-  size_t partial_bytes_ = 0;
-  std::unordered_map<HttpConnection*, std::shared_ptr<HttpConnection>> connections_;
-  std::map<const Http*, Group> groups_;
-  std::map<std::string, Connections> newcomers_;  // By peer.
-
-  // End first, with their jobs.
-  Executor readings_;
-  Executor changes_;
-  Executor reserve_;
-};
-
-Status HttpLoop::Impl::Start() {
+Status HttpLoop::Open(const Options& options, std::unique_ptr<HttpLoop>* loop) {
+  loop->reset();
   try {
-    thread_ = std::thread([this] { io_.run(); });
-  } catch (const std::system_error& e) {
-    return Status::IOError(std::string("no thread: ") + e.what());
+    std::unique_ptr<HttpLoop> made(new HttpLoop(options));
+    made->thread_ = std::thread([io = &made->io_] { io->run(); });
+    *loop = std::move(made);
+  } catch (const std::exception& e) {
+    return Status::IOError(std::string("no thread or descriptors for HTTP: ") + e.what());
   }
   return {};
 }
 
-void HttpLoop::Impl::Serve(FileDescriptor fd, const Http* http) {
+void HttpLoop::Serve(FileDescriptor fd, const Http* http) {
   if (closed_) {
     return;  // Nothing runs any more.
   }
@@ -120,7 +60,7 @@ void HttpLoop::Impl::Serve(FileDescriptor fd, const Http* http) {
   });
 }
 
-void HttpLoop::Impl::Close() {
+void HttpLoop::Close() {
   closed_ = true;
   if (thread_.joinable()) {
     asio::post(io_, [this] { CloseAll(); });
@@ -129,7 +69,7 @@ void HttpLoop::Impl::Close() {
 }
 
 // Closes the oldest that may be closed.
-bool HttpLoop::Impl::CloseOldest(const Connections& connections) {
+bool HttpLoop::CloseOldest(const Connections& connections) {
   for (const auto& [_, connection] : connections) {
     if (connection->may_be_closed()) {
       connection->Close();  // Changes `connections`.
@@ -139,7 +79,7 @@ bool HttpLoop::Impl::CloseOldest(const Connections& connections) {
   return false;
 }
 
-void HttpLoop::Impl::Add(FileDescriptor fd, const Http* http) {
+void HttpLoop::Add(FileDescriptor fd, const Http* http) {
   HttpConnection::Socket socket(io_);
   boost::system::error_code error;
   socket.assign(asio::generic::stream_protocol(FamilyOf(fd.get()), 0), fd.get(), error);
@@ -161,8 +101,9 @@ void HttpLoop::Impl::Add(FileDescriptor fd, const Http* http) {
   if (place.spare && group.spare.size() >= kSpare && !CloseOldest(group.spare)) {
     return;
   }
+  HttpConnectionHost* const host = this;
   const auto connection =
-      std::make_shared<HttpConnection>(this, std::move(socket), http, std::move(place));
+      std::make_shared<HttpConnection>(host, std::move(socket), http, std::move(place));
   connections_.emplace(connection.get(), connection);
   ++count_;
   if (connection->spare()) {
@@ -175,12 +116,19 @@ void HttpLoop::Impl::Add(FileDescriptor fd, const Http* http) {
   connection->Begin();
 }
 
-bool HttpLoop::Impl::CountPartial(size_t before, size_t now) {
+bool HttpLoop::Run(HttpRun run, size_t bytes, std::function<void()> job) {
+  Executor& executor = run == HttpRun::kReserve  ? reserve_
+                       : run == HttpRun::kChange ? changes_
+                                                 : readings_;
+  return executor.Run(bytes, std::move(job));
+}
+
+bool HttpLoop::CountPartial(size_t before, size_t now) {
   partial_bytes_ += now - before;
   return now <= before || partial_bytes_ <= options_.max_partial_bytes;
 }
 
-void HttpLoop::Impl::SetAwaiting(HttpConnection* connection, bool awaiting) {
+void HttpLoop::SetAwaiting(HttpConnection* connection, bool awaiting) {
   Connections& all = groups_[connection->http()].awaiting;
   all.erase(connection->awaiting_since);
   if (awaiting) {
@@ -189,7 +137,7 @@ void HttpLoop::Impl::SetAwaiting(HttpConnection* connection, bool awaiting) {
   }
 }
 
-void HttpLoop::Impl::SetKnown(HttpConnection* connection) {
+void HttpLoop::SetKnown(HttpConnection* connection) {
   groups_[connection->http()].newcomers.erase(connection->id());
   const auto of_peer = newcomers_.find(connection->peer());
   if (of_peer != newcomers_.end()) {
@@ -200,7 +148,7 @@ void HttpLoop::Impl::SetKnown(HttpConnection* connection) {
   }
 }
 
-void HttpLoop::Impl::Remove(HttpConnection* connection) {
+void HttpLoop::Remove(HttpConnection* connection) {
   Group& group = groups_[connection->http()];
   if (group.spare.erase(connection->id()) == 0) {
     --group.count;
@@ -214,7 +162,7 @@ void HttpLoop::Impl::Remove(HttpConnection* connection) {
   }
 }
 
-void HttpLoop::Impl::CloseAll() {
+void HttpLoop::CloseAll() {
   closing_ = true;
   std::vector<std::shared_ptr<HttpConnection>> all;
   for (const auto& [_, connection] : connections_) {
@@ -227,29 +175,5 @@ void HttpLoop::Impl::CloseAll() {
     work_.reset();
   }
 }
-
-HttpLoop::HttpLoop(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
-
-HttpLoop::~HttpLoop() { Close(); }
-
-Status HttpLoop::Open(const Options& options, std::unique_ptr<HttpLoop>* loop) {
-  loop->reset();
-  std::unique_ptr<Impl> impl;
-  try {
-    impl = std::make_unique<Impl>(options);
-  } catch (const std::exception& e) {
-    return Status::IOError(std::string("no descriptors for HTTP: ") + e.what());
-  }
-  if (Status s = impl->Start(); !s.ok()) {
-    return s;
-  }
-  loop->reset(new HttpLoop(std::move(impl)));
-  return {};
-}
-
-void HttpLoop::Serve(FileDescriptor fd, const Http* http) { impl_->Serve(std::move(fd), http); }
-void HttpLoop::Limit(size_t max_connections) { impl_->Limit(max_connections); }
-void HttpLoop::Close() { impl_->Close(); }
-size_t HttpLoop::connections() const { return impl_->connections(); }
 
 }  // namespace wq

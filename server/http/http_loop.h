@@ -22,16 +22,27 @@
 // Threading: thread-safe. Lifetime: what the handlers use outlives Close.
 #pragma once
 
+#include <atomic>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
 #include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
 #include <memory>
+#include <string>
+#include <thread>
+#include <unordered_map>
 
 #include "base/files.h"
 #include "server/http/http.h"
+#include "server/http/http_connection.h"
+#include "server/net/executor.h"
 #include "wq/status.h"
 
 namespace wq {
 
-class HttpLoop {
+class HttpLoop final : private HttpConnectionHost {
  public:
   struct Options {
     // Bounds the connections of one Http.
@@ -51,7 +62,7 @@ class HttpLoop {
 
   // IOError: no thread or descriptor is left.
   static Status Open(const Options& options, std::unique_ptr<HttpLoop>* loop);
-  ~HttpLoop();  // Closes.
+  ~HttpLoop() override;  // Closes.
   HttpLoop(const HttpLoop&) = delete;
   HttpLoop& operator=(const HttpLoop&) = delete;
 
@@ -59,18 +70,58 @@ class HttpLoop {
   // socket is closed. Does not block.
   void Serve(FileDescriptor fd, const Http* http);
   // Changes Options::max_connections of what is served from now on.
-  void Limit(size_t max_connections);
+  void Limit(size_t max_connections) { max_connections_ = max_connections; }
   // Ends all connections. Requests that were read get their answer, and streams what they have to
   // send now. Blocks: until the handlers have returned, and for a second at most for clients that
   // do not read. Idempotent; called by one thread at a time.
   void Close();
 
-  size_t connections() const;  // For tests.
+  size_t connections() const { return count_; }  // For tests.
 
  private:
-  class Impl;
-  explicit HttpLoop(std::unique_ptr<Impl> impl);
-  const std::unique_ptr<Impl> impl_;
+  using Connections = std::map<uint64_t, HttpConnection*>;  // The oldest first.
+  struct Group {
+    size_t count = 0;       // Without the spare ones.
+    Connections newcomers;  // Of `count`.
+    Connections awaiting;   // Their next request, by the time since when; not the first one.
+    Connections spare;
+  };
+
+  explicit HttpLoop(const Options& options);
+  void Add(FileDescriptor fd, const Http* http);
+  static bool CloseOldest(const Connections& connections);
+  void CloseAll();
+
+  boost::asio::io_context& io() override { return io_; }
+  std::string& buffer() override { return buffer_; }
+  bool Run(HttpRun run, size_t bytes, std::function<void()> job) override;
+  bool CountPartial(size_t before, size_t now) override;
+  void SetAwaiting(HttpConnection* connection, bool awaiting) override;
+  void SetKnown(HttpConnection* connection) override;
+  void Remove(HttpConnection* connection) override;
+
+  const Options options_;
+  std::atomic<size_t> max_connections_;
+  std::atomic<size_t> count_ = 0;
+  std::atomic<bool> closed_ = false;
+  boost::asio::io_context io_{1};
+  boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_{
+      io_.get_executor()};
+  std::thread thread_;
+
+  // Used by the loop's thread only.
+  std::string buffer_;
+  uint64_t next_id_ = 0;
+  bool closing_ = false;
+  size_t partial_bytes_ = 0;
+  std::unordered_map<HttpConnection*, std::shared_ptr<HttpConnection>> connections_;
+  std::map<const Http*, Group> groups_;
+  std::map<std::string, Connections> newcomers_;  // By peer.
+
+  // End first, with their jobs.
+  Executor readings_;
+  Executor changes_;
+  Executor reserve_;
 };
 
 }  // namespace wq
