@@ -29,15 +29,8 @@ Status ReadSecretFile(const std::string& what, const std::string& path, std::str
   }
   std::string read_bytes(kMaxSecretBytes + 2, '\0');  // One for a newline, one that is too many.
   size_t size = 0;
-  while (size < read_bytes.size()) {
-    const ssize_t n = read(fd.get(), read_bytes.data() + size, read_bytes.size() - size);
-    if (n < 0 && errno != EINTR) {
-      return IOErrorOf("cannot read the " + what, path, errno);
-    }
-    if (n == 0) {
-      break;
-    }
-    size += n > 0 ? static_cast<size_t>(n) : 0;
+  if (Status s = ReadAt(fd.get(), path, 0, read_bytes.size(), read_bytes.data(), &size); !s.ok()) {
+    return s;
   }
   read_bytes.resize(size);
   if (read_bytes.ends_with('\n')) {
