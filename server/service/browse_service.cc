@@ -1,4 +1,4 @@
-// The calls of Browse that read keys: Search, GetKey, GroupErrors.
+// The calls of Browse.
 
 #include <algorithm>
 #include <chrono>
@@ -12,6 +12,7 @@
 #include "server/browse/key_search.h"
 #include "server/errors/error_groups.h"
 #include "server/service/services.h"
+#include "wq/history.h"
 #include "wq/queue.h"
 #include "wq/v1/browse.pb.h"
 
@@ -226,6 +227,35 @@ void AddBrowseKeys(const BrowseAccess& browse, MethodTable* table) {
         return GroupErrors(browse, caller, cache.get(), request, response);
       },
       Waits));
+}
+
+// Reads files, into memory: one call at a time.
+void AddHistoryService(HistoryReader read, SearchTurns* turns, MethodTable* table) {
+  table->Add(Unary<v1::GetHistoryRequest, v1::GetHistoryResponse>(
+      kBrowseService, "GetHistory",
+      [read = std::move(read), turns](const Caller& caller, const auto& request, auto* response) {
+        const SearchTurn turn(turns, caller);
+        if (!turn.status().ok()) {
+          return turn.status();
+        }
+        KeyHistory history;
+        Status s = read(request.queue(), request.key(), request.limit(), &history);
+        ToHistory(history, response);
+        return s;
+      },
+      Waits));
+}
+
+void AddOverviewService(OverviewReader read, SeriesReader read_series, MethodTable* table) {
+  table->Add(Unary<v1::GetOverviewRequest, v1::GetOverviewResponse>(
+      kBrowseService, "GetOverview",
+      [read = std::move(read)](const auto& request, auto* response) {
+        read(request.queue(), response);
+        return Status::Ok();
+      },
+      Waits));
+  table->Add(Unary<v1::GetSeriesRequest, v1::GetSeriesResponse>(kBrowseService, "GetSeries",
+                                                                std::move(read_series), Waits));
 }
 
 }  // namespace wq
