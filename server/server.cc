@@ -327,8 +327,8 @@ Status Server::Impl::Start(std::vector<Listener> listeners) {
   }
   Status s = Acceptor::Open(
       {.listeners = std::move(listeners),
-       .grpc = [this](FileDescriptor fd) { rpc->HandlePlaintext(fd.Release()); },
-       .grpc_tls = [this](FileDescriptor fd) { rpc->HandleTls(fd.Release()); },
+       .grpc = [this](FileDescriptor fd,
+                      ListenerKind kind) { rpc->Handle(fd.Release(), kind == ListenerKind::kTls); },
        .http = [this](FileDescriptor fd, ListenerKind kind) { Serve(std::move(fd), kind); },
        .max_grpc = options.max_connections,
        .max_http = options.max_http_connections,

@@ -109,7 +109,6 @@ Status ViewServer::Impl::Open() {
   Status s =
       Acceptor::Open({.listeners = std::move(listeners),
                       .grpc = nullptr,
-                      .grpc_tls = nullptr,
                       .http = [this](FileDescriptor connection,
                                      ListenerKind) { loop->Serve(std::move(connection), &http); },
                       .max_grpc = 0,

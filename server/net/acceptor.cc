@@ -280,8 +280,7 @@ bool Acceptor::HasRoom(ListenerKind kind, const std::string& address) const {
 }
 
 void Acceptor::BeginGrpc(FileDescriptor fd, ListenerKind kind) {
-  const auto& handle = kind == ListenerKind::kTls ? options_.grpc_tls : options_.grpc;
-  if (handle == nullptr) {
+  if (options_.grpc == nullptr) {
     return;
   }
   const bool bounded = kind != ListenerKind::kControl;
@@ -309,7 +308,7 @@ void Acceptor::BeginGrpc(FileDescriptor fd, ListenerKind kind) {
   }
   ++grpc_of_kind_[IndexOf(kind)];
   ++grpc_count_;
-  handle(std::move(fd));
+  options_.grpc(std::move(fd), kind);
 }
 
 void Acceptor::SetKnown(std::string_view peer) {

@@ -3,7 +3,7 @@
 //
 //   std::unique_ptr<Acceptor> acceptor;
 //   Status s = Acceptor::Open({.listeners = std::move(listeners),
-//                              .grpc = [&](FileDescriptor fd) { … },
+//                              .grpc = [&](FileDescriptor fd, ListenerKind kind) { … },
 //                              .http = [&](FileDescriptor fd, ListenerKind kind) { … }},
 //                             &acceptor);
 //
@@ -53,8 +53,7 @@ class Acceptor {
     std::vector<Listener> listeners = {};
     // Called by the acceptor's thread; must not block. Own the descriptor, and call shutdown(2)
     // before they close it. nullptr: such connections are closed.
-    std::function<void(FileDescriptor)> grpc = nullptr;
-    std::function<void(FileDescriptor)> grpc_tls = nullptr;
+    std::function<void(FileDescriptor fd, ListenerKind kind)> grpc = nullptr;
     // The same, but bounds its connections to max_http() of each kind itself.
     std::function<void(FileDescriptor fd, ListenerKind kind)> http = nullptr;
     // Each bounds the connections of one kind of listener, so that the peers of one cannot lock out

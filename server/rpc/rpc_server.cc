@@ -1,7 +1,6 @@
 #include "server/rpc/rpc_server.h"
 
 #include <fcntl.h>
-#include <grpcpp/grpcpp.h>
 #include <grpcpp/resource_quota.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -10,29 +9,24 @@
 
 #include <algorithm>
 #include <climits>
-#include <mutex>
 #include <string>
 #include <system_error>
-#include <thread>
 #include <utility>
-#include <vector>
 
 #include "base/check.h"
-#include "base/mutex.h"
-#include "server/rpc/call.h"
 
 namespace wq {
 namespace {
 
 constexpr int kMaxStreamsPerConnection = 1024;
+constexpr size_t kMemoryBytes = size_t{256} << 20;  // Of gRPC's buffers, of all connections.
 constexpr int kAcceptedAhead = 32;  // Calls that arrive at once without waiting in gRPC.
 
-using Acceptor = std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor>;
-
 void SetOptions(const RpcServer::Options& options, grpc::ServerBuilder* builder) {
-  builder->SetMaxReceiveMessageSize(static_cast<int>(options.max_message_bytes));
+  builder->SetMaxReceiveMessageSize(
+      static_cast<int>(std::min<size_t>(options.max_message_bytes, INT_MAX)));
   grpc::ResourceQuota quota("wq");
-  quota.Resize(options.max_memory_bytes);
+  quota.Resize(kMemoryBytes);
   builder->SetResourceQuota(quota);
   builder->SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_DEFLATE, false);
   builder->SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_GZIP, false);
@@ -50,33 +44,23 @@ void SetOptions(const RpcServer::Options& options, grpc::ServerBuilder* builder)
 
 }  // namespace
 
-class RpcServer::Impl {
- public:
-  explicit Impl(Options options)
-      : host_(*options.methods, options.guard, options.accepted, options.max_waiting_calls,
-              options.max_waiting_bytes),
-        options_(std::move(options)) {}
-  Impl(const Impl&) = delete;
-  Impl& operator=(const Impl&) = delete;
+RpcServer::RpcServer(Options options)
+    : host_(*options.methods, options.guard, options.accepted, options.max_waiting_calls,
+            options.max_waiting_bytes),
+      options_(std::move(options)) {}
 
-  Status Start();
-  void Handle(int fd, bool tls) WQ_EXCLUDES(mu_);
-  void Close(std::chrono::milliseconds grace);
+RpcServer::~RpcServer() { Close(std::chrono::milliseconds(0)); }
 
- private:
-  CallHost host_;
-  const Options options_;
-  std::unique_ptr<grpc::Server> server_;
-  std::vector<std::thread> threads_;
-  std::once_flag closed_;
+Status RpcServer::Open(Options options, std::unique_ptr<RpcServer>* server) {
+  std::unique_ptr<RpcServer> made(new RpcServer(std::move(options)));
+  Status s = made->Start();
+  if (s.ok()) {
+    *server = std::move(made);
+  }
+  return s;
+}
 
-  Mutex mu_;
-  bool closing_ WQ_GUARDED_BY(mu_) = false;
-  Acceptor plaintext_ WQ_GUARDED_BY(mu_);
-  Acceptor tls_ WQ_GUARDED_BY(mu_);
-};
-
-Status RpcServer::Impl::Start() {
+Status RpcServer::Start() {
   grpc::ServerBuilder builder;
   SetOptions(options_, &builder);
   builder.RegisterAsyncGenericService(&host_.service);
@@ -110,14 +94,14 @@ Status RpcServer::Impl::Start() {
   return Status::Ok();
 }
 
-void RpcServer::Impl::Handle(int fd, bool tls) {
+void RpcServer::Handle(int fd, bool tls) {
   const int flags = fcntl(fd, F_GETFL);
   fcntl(fd, F_SETFL, flags | O_NONBLOCK);
   const int on = 1;
   setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));  // Fails for a unix socket.
   const MutexLock lock(mu_);
   const Acceptor& acceptor = tls ? tls_ : plaintext_;
-  WQ_CHECK(acceptor != nullptr, "HandleTls without Options::tls");
+  WQ_CHECK(acceptor != nullptr, "TLS without Options::tls");
   if (closing_) {
     close(fd);
     return;
@@ -127,7 +111,7 @@ void RpcServer::Impl::Handle(int fd, bool tls) {
   acceptor->HandleNewConnection(&connection);
 }
 
-void RpcServer::Impl::Close(std::chrono::milliseconds grace) {
+void RpcServer::Close(std::chrono::milliseconds grace) {
   std::call_once(closed_, [&] {
     {
       const MutexLock lock(mu_);
@@ -150,30 +134,5 @@ void RpcServer::Impl::Close(std::chrono::milliseconds grace) {
     }
   });
 }
-
-RpcServer::RpcServer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
-
-RpcServer::~RpcServer() { Close(std::chrono::milliseconds(0)); }
-
-Status RpcServer::Open(Options options, std::unique_ptr<RpcServer>* server) {
-  WQ_CHECK(options.methods != nullptr, "RpcServer without methods");
-  if (options.threads <= 0 || options.max_waiting_calls <= 0 || options.max_message_bytes == 0 ||
-      options.max_message_bytes > size_t{1} << 30 || options.max_memory_bytes == 0) {
-    return Status::InvalidArgument(
-        "threads, waiting calls and bytes are at least 1, and a message has at most 1 GiB");
-  }
-  auto impl = std::make_unique<Impl>(std::move(options));
-  Status s = impl->Start();
-  if (s.ok()) {
-    server->reset(new RpcServer(std::move(impl)));
-  }
-  return s;
-}
-
-void RpcServer::HandlePlaintext(int fd) { impl_->Handle(fd, false); }
-
-void RpcServer::HandleTls(int fd) { impl_->Handle(fd, true); }
-
-void RpcServer::Close(std::chrono::milliseconds grace) { impl_->Close(grace); }
 
 }  // namespace wq

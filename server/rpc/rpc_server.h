@@ -3,7 +3,7 @@
 //   std::unique_ptr<RpcServer> server;
 //   Status s = RpcServer::Open({.methods = &methods}, &server);
 //   …
-//   server->HandlePlaintext(fd);  // From the thread that accepts connections.
+//   server->Handle(fd, false);  // From the thread that accepts connections.
 //   …
 //   server->Close(std::chrono::seconds(5));
 //
@@ -15,19 +15,22 @@
 // crash: the server keeps nothing.
 #pragma once
 
+#include <grpcpp/grpcpp.h>
+
 #include <chrono>
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <string_view>
+#include <thread>
+#include <vector>
 
+#include "base/mutex.h"
 #include "server/api/method.h"
 #include "server/net/call_guard.h"
+#include "server/rpc/call.h"
 #include "wq/status.h"
-
-namespace grpc {
-class ServerCredentials;
-}
 
 namespace wq {
 
@@ -35,8 +38,7 @@ class RpcServer {
  public:
   struct Options {
     const MethodTable* methods = nullptr;
-    size_t max_message_bytes = size_t{4} << 20;   // Of a client; longer ones are refused.
-    size_t max_memory_bytes = size_t{256} << 20;  // Of gRPC's buffers, of all connections.
+    size_t max_message_bytes = size_t{4} << 20;  // Of a client; longer ones are refused.
     int threads = 1;
     // Calls that wait for the disk at once, of those that change something and of those that do
     // not. Further ones wait for them, with so many bytes of messages in all; more are refused as
@@ -46,20 +48,19 @@ class RpcServer {
     CallGuard::Asked guard = nullptr;  // Judges each call, with the metadata "authorization".
     // A call of this peer over TCP was accepted. Called by the server's threads; must not block.
     std::function<void(std::string_view peer)> accepted = nullptr;
-    std::shared_ptr<grpc::ServerCredentials> tls =
-        nullptr;  // For HandleTls. nullptr: it is not called.
+    // For connections with TLS. nullptr: there are none.
+    std::shared_ptr<grpc::ServerCredentials> tls = nullptr;
   };
 
-  // InvalidArgument for numbers that are not positive; IOError if gRPC refuses.
+  // REQUIRES: numbers that are positive. IOError: gRPC refuses, or there is no thread.
   static Status Open(Options options, std::unique_ptr<RpcServer>* server);
   ~RpcServer();
   RpcServer(const RpcServer&) = delete;
   RpcServer& operator=(const RpcServer&) = delete;
 
   // Serves the client at the other end of the connected socket `fd`, and owns `fd` from here on.
-  // After Close they close it. Do not block.
-  void HandlePlaintext(int fd);
-  void HandleTls(int fd);
+  // After Close it closes it. Does not block.
+  void Handle(int fd, bool tls) WQ_EXCLUDES(mu_);
 
   // Ends all streams with ServerCloses(), lets running calls return for at most `grace`, cancels
   // the others, and joins the threads. Blocks: for `grace`, and until the methods that run have
@@ -67,10 +68,21 @@ class RpcServer {
   void Close(std::chrono::milliseconds grace);
 
  private:
-  class Impl;
-  explicit RpcServer(std::unique_ptr<Impl> impl);
+  using Acceptor = std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor>;
 
-  const std::unique_ptr<Impl> impl_;
+  explicit RpcServer(Options options);
+  Status Start();
+
+  CallHost host_;
+  const Options options_;
+  std::unique_ptr<grpc::Server> server_;
+  std::vector<std::thread> threads_;
+  std::once_flag closed_;
+
+  Mutex mu_;
+  bool closing_ WQ_GUARDED_BY(mu_) = false;
+  Acceptor plaintext_ WQ_GUARDED_BY(mu_);
+  Acceptor tls_ WQ_GUARDED_BY(mu_);
 };
 
 }  // namespace wq

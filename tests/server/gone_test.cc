@@ -73,7 +73,7 @@ class GoneTest : public ::testing::Test, protected ServerFixture {
   std::unique_ptr<v1::Browse::Stub> Connect() const {
     int ends[2] = {-1, -1};
     EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends), 0);
-    rpc_->HandlePlaintext(ends[0]);
+    rpc_->Handle(ends[0], false);
     return v1::Browse::NewStub(grpc::CreateInsecureChannelFromFd("wq", ends[1]));
   }
   static grpc::Status GroupErrors(v1::Browse::Stub* stub, const std::string& queue,

@@ -63,8 +63,9 @@ class AcceptorTest : public ::testing::Test {
       ASSERT_TRUE(ListenOnTcp("127.0.0.1:0", false, &tcp, &ports_[static_cast<int>(kind)]).ok());
       options.listeners.push_back({std::move(tcp), kind});
     }
-    options.grpc = [this](FileDescriptor grpc) { Keep(std::move(grpc), "grpc\n"); };
-    options.grpc_tls = [this](FileDescriptor grpc) { Keep(std::move(grpc), "tls\n"); };
+    options.grpc = [this](FileDescriptor grpc, ListenerKind kind) {
+      Keep(std::move(grpc), kind == ListenerKind::kTls ? "tls\n" : "grpc\n");
+    };
     options.http = [this](FileDescriptor http, ListenerKind) { KeepHttp(std::move(http)); };
     const Status s = Acceptor::Open(std::move(options), &acceptor_);
     ASSERT_TRUE(s.ok()) << s.ToString();

@@ -251,7 +251,7 @@ class RpcFixture {
   int ConnectFd() const {
     int ends[2] = {-1, -1};
     EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
-    server->HandlePlaintext(ends[0]);
+    server->Handle(ends[0], false);
     last_client_fd_ = ends[1];
     return ends[1];
   }

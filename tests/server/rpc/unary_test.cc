@@ -173,17 +173,6 @@ TEST(RpcUnary, ACallThatIsCancelledBeforeItRunsIsNotMade) {
   EXPECT_EQ(f.gate.waited(), 1);
 }
 
-TEST(RpcServer, OptionsAreChecked) {
-  MethodTable methods;
-  std::unique_ptr<RpcServer> server;
-  EXPECT_EQ(RpcServer::Open({.methods = &methods, .threads = 0}, &server).code(),
-            StatusCode::kInvalidArgument);
-  EXPECT_EQ(
-      RpcServer::Open({.methods = &methods, .max_message_bytes = size_t{1} << 31}, &server).code(),
-      StatusCode::kInvalidArgument);
-  EXPECT_EQ(server, nullptr);
-}
-
 TEST(RpcStatus, EachCodeReturnsFromGrpc) {
   for (int i = 0; i <= static_cast<int>(StatusCode::kUnauthenticated); ++i) {
     const auto code = static_cast<StatusCode>(i);
