@@ -41,9 +41,7 @@ class AccessTest : public ::testing::TestWithParam<Way>, public ServerFixture {
     if (GetParam() == Way::kDirect) {
       return AccessTo(pods_);
     }
-    std::unique_ptr<LiveStore> live;
-    EXPECT_TRUE(LiveStore::Connect(store_dir_, &live).ok());
-    return live->Access(queue, create);
+    return Connect()->Access(queue, create);
   }
   // The result of Change: "2 done, absent 1 3".
   std::string Change(KeyChange change, const std::vector<std::string>& keys,
@@ -325,9 +323,8 @@ TEST_F(LiveTest, ReadsTheContentsOfTheOwner) {
   ASSERT_TRUE(pods_->AddRateLimited(key, "why").ok());
   ASSERT_TRUE(pods_->Done(key).ok());
 
-  std::unique_ptr<LiveStore> live;
+  const auto live = Connect();
   LiveInfo info;
-  ASSERT_TRUE(LiveStore::Connect(store_dir_, &live).ok());
   ASSERT_TRUE(live->Read(&info).ok());
   EXPECT_EQ(info.pid, getpid());
   EXPECT_EQ(info.uuid, store_->uuid());
@@ -356,8 +353,7 @@ TEST_F(LiveTest, NoProcessServes) {
 
 TEST_F(LiveTest, TheOwnerEnds) {
   Serve();
-  std::unique_ptr<LiveStore> live;
-  ASSERT_TRUE(LiveStore::Connect(store_dir_, &live).ok());
+  const auto live = Connect();
   server_.reset();
   LiveInfo info;
   EXPECT_EQ(live->Read(&info).code(), StatusCode::kNotFound);
@@ -402,8 +398,7 @@ TEST_F(LiveTest, DeletesAQueueThatTheServerHasOpened) {
            return store_->OpenQueue(name, {.create_if_missing = create}, queue);
          }});
   ASSERT_TRUE(AddTo("new", true).ok());
-  std::unique_ptr<LiveStore> live;
-  ASSERT_TRUE(LiveStore::Connect(store_dir_, &live).ok());
+  const auto live = Connect();
   EXPECT_TRUE(live->DeleteQueue("new").ok());
   EXPECT_EQ(live->DeleteQueue("new").code(), StatusCode::kNotFound);
   EXPECT_THAT(store_->QueueNames(), ElementsAre("pods"));

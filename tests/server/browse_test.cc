@@ -144,8 +144,7 @@ TEST_F(BrowseTest, OneKeyWithAllThatIsKnown) {
 }
 
 TEST_F(BrowseTest, TheWorkerThatHoldsAKey) {
-  std::unique_ptr<LiveStore> live;
-  ASSERT_TRUE(LiveStore::Connect(store_dir_, &live).ok());
+  const auto live = ServerFixture::Connect();
   std::unique_ptr<LiveWorker> worker;
   ASSERT_TRUE(live->Work("pods", {.name = "worker-7"}, &worker).ok());
   AssignedKey assigned;

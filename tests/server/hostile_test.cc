@@ -129,11 +129,6 @@ class HostileTest : public testing::Test, protected ServerFixture {
   std::shared_ptr<grpc::Channel> Channel() const {
     return grpc::CreateInsecureChannelFromFd("localhost", ConnectUnix().Release());
   }
-  std::unique_ptr<LiveStore> Connect() const {
-    std::unique_ptr<LiveStore> live;
-    EXPECT_TRUE(LiveStore::Connect(store_dir_, &live).ok());
-    return live;
-  }
   size_t Workers() const {
     std::vector<LiveWorkerInfo> workers;
     EXPECT_TRUE(Connect()->Workers("", &workers).ok());

@@ -83,6 +83,11 @@ class ServerFixture {
     const Status s = Server::Open(store_.get(), options, &server_);
     ASSERT_TRUE(s.ok()) << s.ToString();
   }
+  std::unique_ptr<LiveStore> Connect() const {
+    std::unique_ptr<LiveStore> live;
+    EXPECT_TRUE(LiveStore::Connect(store_dir_, &live).ok());
+    return live;
+  }
   std::string socket_path() const { return store_dir_ + "/control.sock"; }
   // A file with a token, that only this user can read.
   std::string Secret(const std::string& name, const std::string& token) const {

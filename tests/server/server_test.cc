@@ -108,9 +108,8 @@ TEST_F(ServerTest, ADirectoryMayHaveALongerNameThanASocket) {
   store_dir_ = dir_ / std::string(200, 'd');
   OpenStore();
   Serve();
-  std::unique_ptr<LiveStore> live;
+  const auto live = Connect();
   LiveInfo info;
-  ASSERT_TRUE(LiveStore::Connect(store_dir_, &live).ok());
   EXPECT_TRUE(live->Read(&info).ok());
   EXPECT_EQ(info.uuid, store_->uuid());
 }
@@ -245,8 +244,7 @@ TEST_F(ServerTest, TlsAloneIsNoAccessControl) {
 
 TEST_F(ServerTest, AReadOnlyServerShowsAndChangesNothing) {
   Serve({.control_socket = true, .read_only = true});
-  std::unique_ptr<LiveStore> live;
-  ASSERT_TRUE(LiveStore::Connect(store_->dir(), &live).ok());
+  const auto live = Connect();
   const std::vector<std::string_view> keys = {"a"};
   BatchResult result;
   const Status s = live->Access("pods", true)->Add(keys, {}, {}, &result);

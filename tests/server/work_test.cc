@@ -30,11 +30,6 @@ class WorkTest : public testing::Test, protected ServerFixture {
  protected:
   WorkTest() { Serve(); }
 
-  std::unique_ptr<LiveStore> Connect() const {
-    std::unique_ptr<LiveStore> live;
-    EXPECT_TRUE(LiveStore::Connect(store_dir_, &live).ok());
-    return live;
-  }
   std::unique_ptr<LiveWorker> Work(const LiveWorkerOptions& options = {},
                                    const std::string& queue = "pods") const {
     std::unique_ptr<LiveWorker> worker;

@@ -11,22 +11,12 @@
 #include <gmock/gmock.h>
 
 #include "tests/server/rpc/rpc_fixture.h"
+#include "tests/server/server_fixture.h"
 
 namespace wq {
 namespace {
 
 constexpr char kPreface[] = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
-
-void SendBytes(int fd, const std::string& bytes) {
-  size_t sent = 0;
-  while (sent < bytes.size()) {
-    const ssize_t n = send(fd, bytes.data() + sent, bytes.size() - sent, MSG_NOSIGNAL);
-    if (n <= 0) {
-      return;  // The server has closed the connection.
-    }
-    sent += static_cast<size_t>(n);
-  }
-}
 
 std::string FileOfTask(const std::string& task, const std::string& file) {
   std::ostringstream bytes;
@@ -79,7 +69,7 @@ TEST(RpcConnection, AnIdleServerDoesNotWakeUp) {
   std::vector<int> clients;
   for (int i = 0; i < 100; ++i) {
     clients.push_back(f.ConnectFd());
-    SendBytes(clients.back(), kPreface + std::string("\0\0\0\4\0\0\0\0\0", 9));
+    SendAll(clients.back(), kPreface + std::string("\0\0\0\4\0\0\0\0\0", 9), ServerFixture::Soon());
     char byte = 0;
     ASSERT_EQ(read(clients.back(), &byte, 1), 1);  // The server's settings.
   }
