@@ -186,6 +186,9 @@ Status Server::Impl::Check() const {
   if (options.worker_silence_limit < std::chrono::seconds(1)) {
     return Status::InvalidArgument("worker_silence_limit is less than a second");
   }
+  if (options.max_request_bytes == 0 || options.max_request_bytes > size_t{1} << 30) {
+    return Status::InvalidArgument("max_request_bytes is not from 1 to 1 GiB");
+  }
   return {};
 }
 

@@ -137,7 +137,7 @@ struct ServerOptions {
   // closed. Half of max_http_connections, if that is less. Default: 4000.
   size_t max_newcomers = 4000;
   // Bounds a request with its headers, and so its memory. A longer request is refused. Default:
-  // 4 MiB.
+  // 4 MiB. At most 1 GiB.
   size_t max_request_bytes = size_t{4} << 20;
   // Bounds the time from the connection to the first bytes, and over HTTP to the last byte of the
   // request, and again the time for the bytes of the answer. Default: 10 s.

@@ -130,6 +130,16 @@ TEST_F(ServerTest, NothingIsOpenByDefault) {
             StatusCode::kInvalidArgument);
 }
 
+TEST_F(ServerTest, ARequestHasABoundFromOneByteToAGibibyte) {
+  for (const size_t bound : {size_t{0}, (size_t{1} << 30) + 1}) {
+    ServerOptions options{.address = "127.0.0.1:0"};
+    options.max_request_bytes = bound;
+    const Status s = Server::Open(store_.get(), options, &server_);
+    EXPECT_EQ(s.code(), StatusCode::kInvalidArgument);
+    EXPECT_THAT(s.message(), HasSubstr("max_request_bytes"));
+  }
+}
+
 TEST_F(ServerTest, ListensOnLoopbackOnlyUnlessAnyAddressIsAllowed) {
   const std::vector<std::string> loopback = {"localhost:0", "127.0.0.1:0", "127.9.9.9:0",
                                              "[::1]:0"};
