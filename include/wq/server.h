@@ -102,7 +102,7 @@ struct ServerOptions {
   // is everybody on this machine, so http_any_address needs token_file. With it the page asks for a
   // token, and calls need one; /metrics, /healthz and /readyz still need none. Web pages of other
   // servers are refused by their Origin header. The server then wakes up every 10 s, to count
-  // the keys for the page's charts, and every 500 ms while a page is open. Default: off.
+  // the keys for the page's charts, and a page that is seen reads every 2 s. Default: off.
   bool page = false;
 
   // Returns the contents of /metrics in Prometheus's text format: see PrometheusText

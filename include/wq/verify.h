@@ -8,8 +8,7 @@
 // every row of every column family, and the rows against one another. It goes on after a finding
 // as far as the rest can be read. Beside a running owner it checks the store as it was when the
 // call began.
-// Memory: 16 bytes for each pending key of the largest queue, and for short times up to twice
-// that.
+// Memory: up to 25 bytes for each pending key of the largest queue.
 // Threading: thread-safe. Lifetime: keeps nothing after the call. A crash:
 // changes nothing.
 #pragma once

@@ -113,13 +113,13 @@ function connection(text, bad) {
 }
 
 const live = {
-  overview(response) {
+  overview(response, changed) {
     page.skew = number(response.now_us) - Date.now() * 1000;
     page.overview = response;
     connection(number(response.read_at_us) > 0 ? "not live" : "live", false);
     renderAbout(response);
     if (shown && !page.params.queue) takeNames(response);
-    shown?.view.live?.(response);
+    if (changed) shown?.view.live?.(response);
   },
   lost: () => connection("disconnected, trying again", true),
   async back() {

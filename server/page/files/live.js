@@ -2,14 +2,16 @@
 // restart of the server.
 import { browse } from "./api.js";
 
-let reading = null;  // { queueName, timer }; null: nothing is read.
+const times = ["now_us", "next_due_us"];
+let reading = null;  // { queueName, timer, last: the last contents }; null: nothing is read.
 let failed = false;
 
-// on.overview(response), on.lost(), on.back(): the server answers again.
+// on.overview(response, changed): whether more than the time differs from the one before it.
+// on.lost(), on.back(): the server answers again.
 export function listen(queueName, on) {
   if (reading?.queueName === queueName) return;
   stop();
-  reading = { queueName, timer: 0 };
+  reading = { queueName, timer: 0, last: "" };
   read(reading, on);
 }
 
@@ -26,5 +28,8 @@ async function read(mine, on) {
   failed = !response;
   if (failed) return void on.lost();
   if (back) on.back();
-  on.overview(response);
+  const contents = JSON.stringify(response, (name, value) => times.includes(name) ? undefined : value);
+  const changed = contents !== mine.last;
+  mine.last = contents;
+  on.overview(response, changed);
 }

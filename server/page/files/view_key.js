@@ -143,7 +143,7 @@ export function open(root, params, page) {
     title: `Key ${short} of ${escapeText(queue)}`,
     refresh,
     live() {
-      if (Date.now() - asked > 2000) readKey();
+      if (Date.now() - asked > 1500) readKey();
     },
     close() {
       closed = true;

@@ -135,7 +135,7 @@ export function open(root, params, page) {
     numbers.fill(queue, now);
     pause.fill(Boolean(queue.counts.paused));
     findings.show((response.findings ?? []).filter((finding) => finding.queue === name));
-    if (Date.now() - asked > 2000) {
+    if (Date.now() - asked > 1500) {
       asked = Date.now();
       workers.refresh();
     }

@@ -131,7 +131,8 @@ TEST_F(LoadTest, AWrongLineIsNamed) {
   const std::string delayed = k + R"("delayed","ready_at":"2026-02-20T00:01:00Z",)";
   const std::string deep(100'000, '[');
   const std::pair<std::string, std::string> kRows[] = {
-      {R"({"queue":"q")", "not JSON"},
+      {R"({"queue":"q")", "not JSON at byte"},
+      {pending + R"("failures":1e400})", "a number is too large"},
       {"7", "no JSON object"},
       {R"([{"queue":"q"}])", "array"},
       {R"({"queue":)" + deep, "array"},

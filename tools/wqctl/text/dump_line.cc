@@ -225,7 +225,7 @@ bool ParseFlat(std::string_view line, nlohmann::json* object, std::string* error
   } catch (const nlohmann::json::parse_error& e) {
     refuse("it is not JSON at byte " + std::to_string(e.byte));
   } catch (const nlohmann::json::exception&) {  // A number that is too large for a double.
-    refuse("it is not JSON");
+    refuse("a number is too large");
   }
   *error = std::move(why);
   return error->empty();

@@ -18,8 +18,9 @@ enum ExitCode : int {
 
 // The same for people.
 inline constexpr std::string_view kExitCodes =
-    R"(0 ok, 1 failure, 2 usage, 3 store, queue or key not found,
-4 store locked by another process, 5 corruption.)";
+    R"(0 ok, also if the reader of stdout closes it, 1 failure, 2 usage,
+3 store, queue or key not found, 4 another process owns the store, and
+accepts no changes from others, 5 corruption.)";
 
 // A store of another format version is not damaged: kExitFailure.
 ExitCode ExitCodeOf(const wq::Status& status);
