@@ -47,13 +47,11 @@ start() {
 
 # Waits until the command succeeds; minutes at most.
 until_ok() {
-  local i
-  for ((i = 0; i < 15000; i++)); do
-    if "$@" >/dev/null 2>&1; then return 0; fi
+  local end=$((SECONDS + 300))
+  until "$@" >/dev/null 2>&1; do
+    ((SECONDS < end)) || { echo "timed out: $*" >&2; return 1; }
     sleep 0.02
   done
-  echo "timed out: $*" >&2
-  return 1
 }
 
 # exits CODE [PID]: waits for the end of the process, $PID.

@@ -27,7 +27,7 @@ watch_on_terminal() {
   terminate "$owner"
   until_ok jq -es '.[-1] | .live == false and .owner_pid == null' watch.out
   wqctl add -q q c d >/dev/null
-  until_ok jq -es '.[-1] | .live == false and .pending == 2' watch.out
+  until_ok jq -es '.[-1] | .live == false and .pending + .delayed == 3' watch.out
   jq -es 'any((.live | not) and .pending_change_per_second // 0 > 0)' watch.out
   kill -INT "$PID" || true
   terminate
