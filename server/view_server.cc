@@ -48,7 +48,7 @@ struct ViewServer::Impl {
 
   Status Open();
   void AddMethods();
-  void Close();
+  void Close() const;
 
   const std::string dir;
   const ViewServerOptions options;
@@ -121,7 +121,7 @@ Status ViewServer::Impl::Open() {
   return s;
 }
 
-void ViewServer::Impl::Close() {
+void ViewServer::Impl::Close() const {
   if (acceptor != nullptr) {
     acceptor->Close();
   }

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <utility>
 
 #include "base/causes.h"
 #include "storage/field_reader.h"
@@ -111,7 +110,9 @@ Status GetMessage(const Reader& reader, std::string_view key, Message* message) 
 }
 
 // For a record that a store may lack.
-Status OkIfNone(Status got) { return got.code() == StatusCode::kNotFound ? Status::Ok() : got; }
+Status OkIfNone(const Status& got) {
+  return got.code() == StatusCode::kNotFound ? Status::Ok() : got;
+}
 
 }  // namespace
 
@@ -132,14 +133,14 @@ Status GetProcessLog(const Reader& reader, ProcessLogRecord* record) {
   Status status = GetMessage(reader, kProcessLogKey, &message);
   *record = {
       .number = message.number(), .position = message.position(), .closed = message.closed()};
-  return OkIfNone(std::move(status));
+  return OkIfNone(status);
 }
 
 Status GetTokens(const Reader& reader, TokensRecord* record) {
   pb::TokensRecord message;
   Status status = GetMessage(reader, kTokensKey, &message);
   *record = status.ok() ? TokensRecord{.next = message.next()} : TokensRecord();
-  return OkIfNone(std::move(status));
+  return OkIfNone(status);
 }
 
 Status GetReplication(const Reader& reader, ReplicationRecord* record) {
@@ -154,7 +155,7 @@ Status GetAhead(const Reader& reader, AheadRecord* record) {
   Status status = GetMessage(reader, kAheadKey, &message);
   *record = {
       .epoch = message.epoch(), .sequence = message.sequence(), .mutations = message.mutations()};
-  return OkIfNone(std::move(status));
+  return OkIfNone(status);
 }
 
 Status EndReplica(const Reader& reader, MutationBatch* batch) {

@@ -41,7 +41,8 @@ Status NotAStore(const std::string& dir, const DirectoryInfo& found) {
   }
   switch (found.state) {
     case DirectoryState::kMissing:
-      return Status::NotFound("there is no store " + dir);
+      return Status::NotFound("there is no store " + dir + "; " + RunWqctl(dir) +
+                              " init to make one");
     case DirectoryState::kEmpty:
       return Status::NotFound(dir + " is not a wq store: it is empty");
     case DirectoryState::kUnfinished:

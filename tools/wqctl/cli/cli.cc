@@ -80,10 +80,11 @@ OptionAbout AboutOption(const CLI::Option& option) {
   return about;
 }
 
-std::vector<OptionAbout> AboutOptions(const CLI::App& app) {
-  std::vector<OptionAbout> options;
-  for (const CLI::Option* option : app.get_options()) options.push_back(AboutOption(*option));
-  return options;
+// Only the options.
+VerbAbout AboutOptions(const CLI::App& app) {
+  VerbAbout about;
+  for (const CLI::Option* option : app.get_options()) about.options.push_back(AboutOption(*option));
+  return about;
 }
 
 }  // namespace
@@ -173,12 +174,11 @@ void VerbParser::UnknownOption(const std::string& word) const {
 }
 
 VerbAbout VerbParser::About() const {
-  VerbAbout about;
+  VerbAbout about = AboutOptions(cli_->app);
   about.name = input_.verb;
   about.description = verb_.description;
   about.synopsis = verb_.synopsis;
   about.examples = verb_.examples;
-  about.options = AboutOptions(cli_->app);
   return about;
 }
 
@@ -260,11 +260,7 @@ Words ParseRoot(Words words, const std::string& footer, RootOptions* options) {
   AddWhen(&root, "--progress", "A line about progress on stderr; auto: on a terminal",
           &options->progress);
   root.set_version_flag("--version", "wqctl " WQ_VERSION);
-  if (words == AskAbout()) {
-    VerbAbout about;
-    about.options = AboutOptions(root);
-    throw about;
-  }
+  if (words == AskAbout()) throw AboutOptions(root);
   ParseWith(&root, std::move(words));
   return root.remaining();
 }

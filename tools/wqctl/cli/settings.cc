@@ -18,13 +18,13 @@ namespace {
 constexpr size_t kMaxLineBytes = 4096;
 
 struct SettingKind {
-  std::string name;
+  const char* name;
   const char* variable;
-  std::string choices;  // "a b"; empty: any text.
+  const char* choices;  // "a b"; empty: any text.
   const char* description;
 };
 
-const std::array<SettingKind, 13> kSettings = {{
+constexpr std::array<SettingKind, 13> kSettings = {{
     {"store", "WQ_STORE", "", "the store's directory"},
     {"output", "WQ_OUTPUT", "text table wide json jsonl name",
      "the format, for verbs that know it"},
@@ -43,10 +43,11 @@ const std::array<SettingKind, 13> kSettings = {{
 }};
 
 void CheckSetting(const SettingKind& kind, const std::string& value) {
+  const std::string choices = kind.choices;
   const bool valid = !value.empty() && value.find(' ') == value.npos &&
-                     (" " + kind.choices + " ").find(" " + value + " ") != value.npos;
-  if (kind.choices.empty() || valid) return;
-  Usage("\"" + wq::EscapeKey(value, 100) + "\" is not one of: " + kind.choices);
+                     (" " + choices + " ").find(" " + value + " ") != value.npos;
+  if (choices.empty() || valid) return;
+  Usage("\"" + wq::EscapeKey(value, 100) + "\" is not one of: " + choices);
 }
 
 std::string EnvironmentOf(const char* name) {
@@ -139,7 +140,7 @@ Settings ReadSettings() {
 std::string SettingsText() {
   std::string text;
   for (const SettingKind& kind : kSettings) {
-    std::string line = "  " + kind.name;
+    std::string line = std::string("  ") + kind.name;
     line.resize(std::max<size_t>(line.size(), 22), ' ');
     line += kind.variable;
     line.resize(std::max<size_t>(line.size(), 45), ' ');
