@@ -69,7 +69,7 @@ void TakeLine(const std::string& line, Settings* settings) {
   auto [name, value] = NameAndValue(line);
   std::vector<std::string> names;
   for (const SettingKind& kind : kSettings) {
-    names.push_back(kind.name);
+    names.emplace_back(kind.name);
     if (name != kind.name) continue;
     CheckSetting(kind, value);
     (*settings)[name] = std::move(value);
