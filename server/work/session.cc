@@ -449,6 +449,10 @@ void Session::End(const Status& why, bool died) {
     assignments_.clear();
     Wake();
   }
+  // Workers begin their keys in this order, and one that dies at once has not told its start.
+  if (died && !held.empty()) {
+    held.begin()->second.started = true;
+  }
   if (!WQ_MUTANT(give_back_forgotten)) {
     GiveBackAll(held, died);
   }

@@ -105,7 +105,8 @@ class Session {
 
   // Ends the stream with `why`, gives back the keys that are held, the newest first, and leaves the
   // shards. Does not wait for the carrier, which may be unable to write. The first call counts.
-  // `died`: without a goodbye, so the keys that it has started may be what it died of.
+  // `died`: without a goodbye, so the keys that it has started, and the oldest, may be what it died
+  // of.
   void End(const Status& why, bool died = false) WQ_EXCLUDES(mu_);
   // The carrier is not called after this has returned.
   void Detach() WQ_EXCLUDES(mu_);
