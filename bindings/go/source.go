@@ -32,7 +32,7 @@ type Source[T comparable] struct {
 
 // Observation is what is seen of an object. Object, Version and Tombstone are any bytes.
 type Observation[T comparable] struct {
-	Object string // 1 to 1024 bytes: "namespace/name".
+	Object string // 1 to 4096 bytes: "namespace/name".
 	// Version differs when the object does, such as its uid and resourceVersion: at most 128 bytes.
 	// "": the object counts as changed.
 	Version string

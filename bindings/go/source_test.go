@@ -120,7 +120,7 @@ func TestAnObservationThatIsOutOfBoundsIsRefused(t *testing.T) {
 	type seen = *Observation[string]
 	for name, call := range map[string]func(o seen, options *AddOptions){
 		"no object": func(o seen, _ *AddOptions) { o.Object = "" },
-		"object":    func(o seen, _ *AddOptions) { o.Object = strings.Repeat("x", 1025) },
+		"object":    func(o seen, _ *AddOptions) { o.Object = strings.Repeat("x", 4097) },
 		"version":   func(o seen, _ *AddOptions) { o.Version = strings.Repeat("x", 129) },
 		"tombstone": func(o seen, _ *AddOptions) { o.Tombstone = strings.Repeat("x", 4097) },
 		"items":     func(o seen, _ *AddOptions) { o.Items = make([]string, 1001) },

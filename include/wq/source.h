@@ -39,7 +39,7 @@
 namespace wq {
 
 // What an object may have; more is refused with InvalidArgument.
-inline constexpr size_t kMaxObjectBytes = 1024;
+inline constexpr size_t kMaxObjectBytes = 4096;
 inline constexpr size_t kMaxVersionBytes = 128;
 inline constexpr size_t kMaxTombstoneBytes = 4096;
 inline constexpr size_t kMaxObjectKeys = 1000;

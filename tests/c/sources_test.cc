@@ -97,7 +97,7 @@ TEST_F(SourcesCTest, WhatIsOutOfBoundsIsRefusedAsAWhole) {
     std::function<void(wq_observation*)> change;
   } rows[] = {
       {"the object is empty", [](auto* o) { o->object_size = 0; }},
-      {"bytes of an object", [&](auto* o) { o->object = huge.data(), o->object_size = 1025; }},
+      {"bytes of an object", [&](auto* o) { o->object = huge.data(), o->object_size = 4097; }},
       {"bytes of a version", [&](auto* o) { o->version = huge.data(), o->version_size = 129; }},
       {"bytes of a tombstone",
        [&](auto* o) { o->tombstone = huge.data(), o->tombstone_size = 4097; }},

@@ -44,8 +44,8 @@ list() { printf '%s\n' "$@" | tr ' ' '\t'; }
   contains "$stderr" "line 4: bytes of a version: 200, the limit is 128"
   contains "$stderr" "no object counts as gone"
   [ -z "$(dumped_keys)" ]
-  run -1 sync < <(printf 'a\t1\tk\t%s' "$(head -c 70000 /dev/zero | tr '\0' k)")
-  contains "$output" "70006 bytes, more than"
+  run -1 sync < <(printf 'a\t1\tk\t%s' "$(head -c 80000 /dev/zero | tr '\0' k)")
+  contains "$output" "80006 bytes, more than"
 }
 
 @test "a killed sync is repeated" {
