@@ -70,6 +70,15 @@ class Calls:
         self.assertEqual((refused.index, refused.key), (1, b""))
         self.assertIsInstance(refused.error, wq.InvalidArgument)
 
+    def test_only_text_and_bytes_are_keys(self):
+        client = self.serve_pods()
+        client.add("pods", [b"a", bytearray(b"b"), memoryview(b"c"), "d"], create=True)
+        self.assertEqual([each.key for each in client.list("pods")], [b"a", b"b", b"c", b"d"])
+        for wrong in (7, [5], [[1, 2]], [None], [("a",)]):
+            with self.assertRaises(TypeError):
+                client.add("pods", wrong)
+        self.assertEqual(client.counts("pods").queued, 4)
+
     def test_a_missing_queue_is_not_found(self):
         client = self.serve_pods()
         with self.assertRaises(wq.NotFound) as caught:

@@ -31,8 +31,9 @@ _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.timezone.utc)
 
 
 def key_bytes(key: Key) -> bytes:
-    """A key as it is sent."""
-    return key.encode() if isinstance(key, str) else bytes(key)
+    """A key as it is sent. Raises TypeError for what is neither text nor bytes: bytes(3) is
+    three NUL bytes."""
+    return key.encode() if isinstance(key, str) else bytes(memoryview(key))
 
 
 def keys_list(keys: Keys) -> List[bytes]:
