@@ -108,3 +108,16 @@ full_store() {
   ADDED=$((ADDED + 1))
   ! seq -f "$(printf '%03000d' "$ADDED") %.0f" 300 | wqctl add -q other -
 }
+
+@test "work whose stdout is a file on a full disk ends, and counts no failure" {
+  small 1m
+  run -0 wqctl init
+  run -0 wqctl add -q q a b
+  leave 0
+  local options
+  for options in --ungroup --group; do
+    run -1 bash -c "\"\$WQCTL\" work -q q $options --max-requeues 0 -- echo 2>err >full/out"
+    contains "$(cat err)" "standard output: No space left on device"
+    contains "$(cat err)" "quarantined 0, remaining 2"
+  done
+}

@@ -17,6 +17,16 @@ load helpers
   done
 }
 
+@test "stdout cannot be written: the run ends, and no failure is counted" {
+  store_with a b
+  local options
+  for options in --ungroup --group; do
+    run -1 bash -c "\"\$WQCTL\" work -q q $options --max-requeues 0 -- echo 2>err >/dev/full"
+    contains "$(cat err)" "standard output: No space left on device"
+    contains "$(cat err)" "failed attempts 0, quarantined 0, remaining 2"
+  done
+}
+
 @test "stdout is gone while no key is left: --follow ends" {
   store_with a
   mkfifo pipe
@@ -242,6 +252,10 @@ END
   run -0 --separate-stderr wqctl work -q q --tag -- sh -c 'printf "1\n2\n3"; echo; echo e >&2' _
   [ "$output" = $'k 1\t1\nk 1\t2\nk 1\t3\nx\\x1by\t1\nx\\x1by\t2\nx\\x1by\t3' ]
   contains "$stderr" $'k 1\te'
+  # Also behind a last line without an end.
+  wqctl add -q q a b
+  run -0 --separate-stderr wqctl work -q q --tag -- printf 'x %s'
+  [ "$output" = $'a\tx a\nb\tx b' ]
 }
 
 @test "a large output is grouped as a whole, and is not kept in memory" {

@@ -137,6 +137,7 @@ TEST_F(ChangesTest, Adds) {
 0 add -q d --after 2h k => added 1, deduplicated 0
 0 add -q d --after 3h k => added 0, deduplicated 1
 0 ls -q d --due-within 2h -o name => k
+2 add -q d --delay-mode replace k => --delay-mode needs --after
 0 add -q d --after 3h --delay-mode replace k => added 1, deduplicated 0
 0 ls -q d --due-within 2h -o name =>
 0 add -q d --after 1m --delay-mode resync k => added 0, deduplicated 1

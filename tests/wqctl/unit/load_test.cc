@@ -103,7 +103,7 @@ TEST_F(LoadTest, AQueueThatIsThereIsReplacedOnlyIfAsked) {
 0 ls -o name => a\nc
 0 --store new load --dry-run dumped => to be loaded: queues 1, entries 1, cursors 0
 3 --store new ls => no store new
-3 load nothing => cannot open nothing: No such file
+1 load nothing => cannot open nothing: No such file
 1 load . => cannot read: Is a directory
 )");
   std::filesystem::create_directory("other");

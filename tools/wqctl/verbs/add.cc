@@ -53,8 +53,8 @@ struct AddArgs {
   std::optional<std::string> group;
   std::string reason;
   std::string trace_parent;
-  std::chrono::microseconds after{0};
-  wq::DelayMode delay_mode = wq::DelayMode::kEarliest;
+  std::optional<std::chrono::microseconds> after;
+  std::optional<wq::DelayMode> delay_mode;
   std::optional<std::chrono::microseconds> debounce;
   std::optional<std::chrono::microseconds> max_wait;
   wq::Durability durability = wq::Durability::kProcess;
@@ -71,10 +71,10 @@ class Adder {
         options_{.lane = args.lane,
                  .durability = args.durability,
                  .group = args.group,
-                 .delay_mode = args.delay_mode,
+                 .delay_mode = args.delay_mode.value_or(wq::DelayMode::kEarliest),
                  .reason = args.reason,
                  .trace_parent = args.trace_parent},
-        delay_(args.after),
+        delay_(args.after.value_or(std::chrono::microseconds(0))),
         queue_(queue) {
     if (args.debounce) options_.debounce = wq::Debounce{*args.debounce, *args.max_wait};
   }
@@ -237,6 +237,7 @@ void CheckTimes(const AddArgs& args) {
   if (args.debounce.has_value() != args.max_wait.has_value()) {
     Usage("--debounce and --max-wait need each other");
   }
+  if (args.delay_mode && !args.after) Usage("--delay-mode needs --after");
   if (args.debounce && *args.debounce > *args.max_wait) {
     Usage("--max-wait is shorter than --debounce");
   }

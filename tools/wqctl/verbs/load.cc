@@ -187,9 +187,8 @@ int Run(const LoadArgs& args) {
   const wq::FileDescriptor source(args.file == "-" ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)
                                                    : open(args.file.c_str(), O_RDONLY | O_CLOEXEC));
   if (!source.valid()) {
-    const int error = errno;
-    LogError("cannot open " + wq::EscapeKey(args.file, 4096) + ": " + ErrnoText(error));
-    return error == ENOENT ? kExitNotFound : kExitFailure;
+    LogError("cannot open " + wq::EscapeKey(args.file, 4096) + ": " + ErrnoText(errno));
+    return kExitFailure;
   }
   std::unique_ptr<wq::Importer> importer;
   if (wq::Status s = wq::Importer::Open(args.options, args.store_dir, &importer); !s.ok()) {

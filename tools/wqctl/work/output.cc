@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/eventfd.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -19,6 +20,7 @@ namespace wqctl {
 namespace {
 
 constexpr size_t kMaxBytesInMemory = size_t{1} << 20;
+constexpr off_t kPageBytes = 4096;
 constexpr size_t kPieceBytes = size_t{64} << 10;
 
 // -1 if it cannot be made.
@@ -94,6 +96,7 @@ bool OutputPrinter::Print(const std::string& tag, TextBuffer* out, TextBuffer* e
     if (on_terminal_) EraseProgress();
     WriteStdout(Tagged(piece, tag, &out_in_line));
   });
+  if (out_in_line) WriteStdout("\n");  // The next key's tag begins a line.
   err->Drain([&](std::string_view piece) { WriteAboveLine(Tagged(piece, tag, &err_in_line)); });
   return error_ == 0;
 }
@@ -129,9 +132,16 @@ void JobOutput::OnStderr(std::string_view text) {
 
 bool JobOutput::Finish() { return printer_.Print(tag_, &out_, &err_); }
 
-bool StdoutIsGone() {
+int StdoutError() {
   pollfd fd{STDOUT_FILENO, 0, 0};
-  return poll(&fd, 1, 0) > 0 && (fd.revents & (POLLERR | POLLHUP)) != 0;
+  if (poll(&fd, 1, 0) > 0 && (fd.revents & (POLLERR | POLLHUP)) != 0) return EPIPE;
+  if (write(STDOUT_FILENO, "", 0) < 0 && errno == ENOSPC) return ENOSPC;  // A device.
+  // A file: whether there is room for a page at its end, which it keeps.
+  struct stat file = {};
+  const bool full = fstat(STDOUT_FILENO, &file) == 0 && S_ISREG(file.st_mode) &&
+                    fallocate(STDOUT_FILENO, FALLOC_FL_KEEP_SIZE, file.st_size, kPageBytes) < 0 &&
+                    (errno == ENOSPC || errno == EDQUOT);
+  return full ? errno : 0;
 }
 
 }  // namespace wqctl

@@ -84,7 +84,8 @@ class JobOutput {
   TextBuffer err_;
 };
 
-// Our stdout is a pipe or socket without a reader, or a terminal that was closed.
-bool StdoutIsGone();
+// 0, or why nothing can be written to our stdout: EPIPE for a pipe or socket without a reader, or a
+// terminal that was closed; ENOSPC for a file on a full disk.
+int StdoutError();
 
 }  // namespace wqctl

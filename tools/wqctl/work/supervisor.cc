@@ -74,11 +74,12 @@ void Supervisor::OnSignal(int signal) {
 void Supervisor::OnStop() {
   stop_seen_ = true;
   switch (pool_.stop_reason()) {
-    case StopReason::kOutputGone:
-      LogError("cannot write to standard output" +
-               (printer_.error() > 0 ? ": " + ErrnoText(printer_.error()) : ": no reader") +
+    case StopReason::kOutputGone: {
+      const int error = printer_.error() > 0 ? printer_.error() : StdoutError();
+      LogError("cannot write to standard output: " + ErrnoText(error > 0 ? error : EPIPE) +
                "; no new key is begun, and no failure is counted");
       break;
+    }
     case StopReason::kNotOwner:
       LogInfo("no new key is begun; the commands that run get " + FormatDuration(grace_) +
               ", and their keys stay in the queue for the next owner");

@@ -136,7 +136,7 @@ WorkerPool::Recorded WorkerPool::RunAndRecord(const Job& job, CommandResult* res
   const bool printed = output.Finish();
   // A command may have failed because of our stdout, and its output may be lost.
   const bool failed = result->kind == CommandResult::Kind::kFailed;
-  if (!printed || (failed && StdoutIsGone())) {
+  if (!printed || (failed && StdoutError() != 0)) {
     ++unrecorded_;
     Stop(StopReason::kOutputGone);
     return Recorded::kNothing;
