@@ -294,6 +294,7 @@ void FailoverTest::Follow(size_t replica) {
 // No more faults: everything is handed out. Then keys are only added, all end, and have the same.
 void FailoverTest::Finish() {
   ASSERT_TRUE(AwaitProgress());
+  ASSERT_TRUE(AwaitCaughtUp());  // One that was just started would end by the signal.
   for (size_t i = 0; i < kReplicas; ++i) replicas_.Signal(i, SIGUSR2);
   ASSERT_TRUE(Await([](const Seen& seen) { return seen.modes == kReplicas; }));
   EXPECT_TRUE(Await([](const Seen& seen) { return seen.unseen == 0; }))
