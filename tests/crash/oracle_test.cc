@@ -110,6 +110,7 @@ TEST_F(OracleTest, EachFactIsCompared) {
       [](Image* image) { image->failing["d"] = 2; },
       [](Image* image) { image->limiter_state = "0"; },
       [](Image* image) { image->cursors["c"] = "8"; },
+      [](Image* image) { image->fingerprint = 1; },  // The rows of the next life would have it.
   };
   for (const auto& change : changes) {
     EXPECT_FALSE(Accepts(change)) << "change " << &change - changes;
@@ -120,6 +121,21 @@ TEST_F(OracleTest, WhatWasAddedBeforeACursorIsThereWithIt) {
   Do({.op = Op::kAdd, .key = "a"}, false);
   Do({.op = Op::kSetCursor, .key = "7"}, false);
   EXPECT_FALSE(Accepts(kDropAll));
+}
+
+// The rows of the next life have its fingerprint, or not.
+TEST_F(OracleTest, AListThatWasNotAcknowledgedIsBegunOrNot) {
+  const auto observe = [this](const char* version) {
+    Do({.op = Op::kObserve, .key = "o", .version = version, .observed = {"o"}});
+  };
+  Oracle oracle(rules_, kStartWallUs);
+  observe("v0");
+  const StoreImage before = OnDisk();
+  life_.calls.push_back({.queue = 1, .call = {.op = Op::kBeginList, .version = "f1"}});
+  EXPECT_EQ(oracle.Judge(life_, before), "");
+  life_ = {};
+  observe("v1");
+  EXPECT_EQ(oracle.Judge(life_, OnDisk()), "");
 }
 
 TEST_F(OracleTest, ACrashInRecoveryChangesNothing) {

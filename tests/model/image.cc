@@ -62,7 +62,7 @@ std::string Image::ToString() const {
   for (const auto& [name, value] : cursors) {
     text += " " + name + "=" + value;
   }
-  text += " | objects";
+  text += " | objects for " + std::to_string(fingerprint);
   for (const auto& [object, row] : objects) {
     text += " " + object + "=" + row;
   }
@@ -108,7 +108,11 @@ Status ReadImage(const storage::Reader& reader, storage::QueueId queue, Image* i
   }
   if (s.ok()) {
     s = storage::ScanSources(
-        reader, queue, [](const storage::SourceRecord&) { return true; },
+        reader, queue,
+        [&](const storage::SourceRecord& r) {
+          image->fingerprint = r.name.empty() ? image->fingerprint : r.fingerprint;
+          return true;
+        },
         [&](const storage::ObjectRecord& r) {
           std::string& row = image->objects[std::string(r.object)];
           row = std::string(r.version) + "/" + std::to_string(r.fingerprint);

@@ -9,6 +9,13 @@
 #include "tests/model/naive_queue.h"
 
 namespace wq::model {
+namespace {
+
+uint64_t HashOf(const std::string& fingerprint) {
+  return fingerprint.empty() ? 0 : XXH3_64bits(fingerprint.data(), fingerprint.size());
+}
+
+}  // namespace
 
 // In the order of the disk.
 std::vector<const NaiveQueue::Entry*> NaiveQueue::Pending() const {
@@ -66,11 +73,10 @@ Image NaiveQueue::OnDisk() const {
   }
   image.CountAges();
   image.cursors = cursors_;
+  image.fingerprint = HashOf(fingerprint_);
   for (const auto& [name, object] : objects_) {
     std::string& row = image.objects[name];
-    const std::string& print = object.fingerprint;
-    row = object.version + "/" +
-          std::to_string(print.empty() ? 0 : XXH3_64bits(print.data(), print.size()));
+    row = object.version + "/" + std::to_string(HashOf(object.fingerprint));
     for (const std::string& key : object.keys) {
       row += "," + key;
     }
