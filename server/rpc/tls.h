@@ -20,7 +20,7 @@ struct TlsFiles {
 
 // The files are read again every minute, so that a renewed certificate counts for the connections
 // that come after it. NotFound, IOError: a file cannot be read. InvalidArgument: it has nothing in
-// PEM format.
+// PEM format, the key does not fit the certificate, or gRPC cannot use one of them.
 Status MakeTlsCredentials(const TlsFiles& files,
                           std::shared_ptr<grpc::ServerCredentials>* credentials);
 

@@ -215,5 +215,29 @@ TEST_F(TlsTest, TheServerAcceptsClientsOfItsAuthorityOnly) {
   EXPECT_EQ(Call(TlsChannel("")), grpc::UNAVAILABLE);
 }
 
+TEST_F(TlsTest, FilesThatCannotServeAreRefusedByName) {
+  const std::string damaged = dir_ / "damaged.pem";
+  std::ofstream(damaged) << "-----BEGIN CERTIFICATE-----\nx\n-----END CERTIFICATE-----\n";
+  const std::string ours = dir_ / "ours.pem";
+  const std::string key = dir_ / "ours.key";
+  const struct {
+    std::string certificate, key, client_ca, message;
+  } cases[] = {
+      {ours, dir_ / "theirs.key", "", "theirs.key is not the key of the certificate in " + ours},
+      {ours, damaged, "", "damaged.pem is not the key of the certificate in " + ours},
+      {damaged, key, "", "ours.key is not the key of the certificate in " + damaged},
+      {ours, key, damaged, "damaged.pem has no certificate of a CA"}};
+  for (const auto& c : cases) {
+    const Status s = Server::Open(store_.get(),
+                                  {.address = "127.0.0.1:0",
+                                   .tls_certificate_file = c.certificate,
+                                   .tls_key_file = c.key,
+                                   .tls_client_ca_file = c.client_ca},
+                                  &server_);
+    EXPECT_EQ(s.code(), StatusCode::kInvalidArgument);
+    EXPECT_THAT(s.message(), HasSubstr(c.message));
+  }
+}
+
 }  // namespace
 }  // namespace wq
