@@ -1,6 +1,5 @@
 #include "tools/wqctl/process/spawn.h"
 
-#include <fcntl.h>
 #include <sched.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
@@ -28,8 +27,8 @@ namespace {
 // The child uses this stack while the parent waits for its exec.
 constexpr size_t kChildStackBytes = size_t{64} << 10;
 
-// Prepared before the child exists: it shares our memory until it execs, so it must neither
-// allocate nor change anything.
+// Prepared before the child exists: it shares our memory until it execs, so it must not allocate,
+// and changes nothing but `error`.
 struct ChildPlan {
   const char* path;
   char* const* argv;
@@ -37,16 +36,16 @@ struct ChildPlan {
   int stdin_fd;
   int stdout_fd;
   int stderr_fd;
-  int error_fd;  // Receives the errno of a failed call; closed by a successful exec.
   const sigset_t* signal_mask;
   mode_t umask;
+  int error = 0;  // The errno of the call that failed.
 };
 
 // Runs in the child. Only async-signal-safe calls. All signals are blocked, so no handler of ours
 // runs here. Not instrumented: a sanitizer's run time must not run in a process that shares our
 // memory.
 __attribute__((no_sanitize("address", "thread", "undefined"))) int RunChild(void* argument) {
-  const ChildPlan& plan = *static_cast<const ChildPlan*>(argument);
+  ChildPlan& plan = *static_cast<ChildPlan*>(argument);
   // With setpgid alone the child would be in the terminal's background, and be stopped for good
   // when it uses the terminal.
   const bool ready = setsid() >= 0 && prctl(PR_SET_CHILD_SUBREAPER, 1) == 0 &&
@@ -63,10 +62,9 @@ __attribute__((no_sanitize("address", "thread", "undefined"))) int RunChild(void
     sigprocmask(SIG_SETMASK, plan.signal_mask, nullptr);
     execve(plan.path, plan.argv, plan.envp);
   }
-  const int error = errno;
-  const ssize_t written = write(plan.error_fd, &error, sizeof error);
+  plan.error = errno;
   // Not _exit: ThreadSanitizer would take it for the end of this process.
-  syscall(SYS_exit_group, written < 0 ? 126 : 127);
+  syscall(SYS_exit_group, 127);
   return 127;
 }
 
@@ -105,24 +103,11 @@ std::vector<char*> EnvironmentWith(const std::vector<std::string>& added,
   return all;
 }
 
-// Returns the errno that the child reported, or 0 after its exec. Blocks until one of them.
-int ErrorOfChild(int error_fd) {
-  int child_error = 0;
-  ssize_t n = 0;
-  do {
-    n = read(error_fd, &child_error, sizeof child_error);
-  } while (n < 0 && errno == EINTR);
-  return n == sizeof child_error ? child_error : 0;
-}
-
 }  // namespace
 
 int Spawn(const SpawnRequest& request, pid_t* pid, int* pid_fd) {
   const std::vector<char*> argv = PointersTo(request.argv);
   const std::vector<char*> envp = EnvironmentWith(request.environment, request.unset);
-  int error_pipe[2];
-  if (pipe2(error_pipe, O_CLOEXEC) != 0) return errno;
-
   sigset_t all;
   sigset_t before;
   sigfillset(&all);
@@ -133,20 +118,20 @@ int Spawn(const SpawnRequest& request, pid_t* pid, int* pid_fd) {
                  .stdin_fd = request.stdin_fd,
                  .stdout_fd = request.stdout_fd,
                  .stderr_fd = request.stderr_fd,
-                 .error_fd = error_pipe[1],
                  .signal_mask = &request.signal_mask,
                  .umask = request.umask};
-  int error = StartChild(&plan, pid, pid_fd);
+  // Returns when the child has begun its program or has ended.
+  const int error = StartChild(&plan, pid, pid_fd);
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  close(error_pipe[1]);
   if (error != 0) {
     *pid_fd = -1;
-  } else if (error = ErrorOfChild(error_pipe[0]); error != 0) {
+    return error;
+  }
+  if (plan.error != 0) {
     waitpid(*pid, nullptr, 0);
     close(std::exchange(*pid_fd, -1));
   }
-  close(error_pipe[0]);
-  return error;
+  return plan.error;
 }
 
 bool IsLackOfResources(int error) {
