@@ -151,14 +151,14 @@ Status ListenOnTcp(const std::string& text, bool any_address, FileDescriptor* li
   socklen_t size = 0;
   const bool valid = ParseAddress(text, &address, &size);
   if (any_address && !valid) {
-    return Status::InvalidArgument(
-        "\"" + text +
-        "\" is no address: it must be an IPv4 address, [IPv6] or localhost, and a port");
+    return Status::InvalidArgument("\"" + text +
+                                   "\" is no address: it must be an IPv4 address, [IPv6] or "
+                                   "localhost, and a port up to 65535");
   }
   if (!valid || (!any_address && !IsLoopback(address))) {
     return Status::InvalidArgument("\"" + text +
                                    "\" is no address of this machine alone: it must be localhost, "
-                                   "127.x.y.z or [::1], and a port");
+                                   "127.x.y.z or [::1], and a port up to 65535");
   }
   *listener = NewSocket(address.ss_family);
   const int on = 1;  // Closed connections in TIME_WAIT must not prevent a restart.

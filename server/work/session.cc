@@ -449,10 +449,6 @@ void Session::End(const Status& why, bool died) {
     assignments_.clear();
     Wake();
   }
-  // Workers begin their keys in this order, and one that dies at once has not told its start.
-  if (died && !held.empty()) {
-    held.begin()->second.started = true;
-  }
   if (!WQ_MUTANT(give_back_forgotten)) {
     GiveBackAll(held, died);
   }
@@ -471,16 +467,20 @@ bool Session::ended() const {
 // They keep the order of their hand-outs. So the newest is the first to come back to the front, and
 // the last to come back behind others.
 void Session::GiveBackAll(const HeldMap& held, bool died) const {
+  // A worker begins its keys in this order, and has not told its start if it died at once.
+  const auto begun = [&held](const Held& one) {
+    return one.started || &one == &held.begin()->second;
+  };
   std::vector<const Held*> front;
   std::vector<const Held*> behind;
   for (const auto& [_, one] : held) {
-    (died && one.started && DiedBefore(queue_, one.key) ? behind : front).push_back(&one);
+    (died && begun(one) && DiedBefore(queue_, one.key) ? behind : front).push_back(&one);
   }
   std::reverse(front.begin(), front.end());
   for (const auto* const keys : {&front, &behind}) {
     for (const Held* const one : *keys) {
       // NotProcessing or ShuttingDown: the queue was closed, and has the key in the store.
-      static_cast<void>(GiveBack(one->key, died && one->started));
+      static_cast<void>(GiveBack(one->key, died && begun(*one)));
     }
   }
 }

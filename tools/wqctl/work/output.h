@@ -85,7 +85,7 @@ class JobOutput {
 };
 
 // 0, or why nothing can be written to our stdout: EPIPE for a pipe or socket without a reader, or a
-// terminal that was closed; ENOSPC for a file on a full disk.
+// terminal that was closed; ENOSPC or EDQUOT for a file on a full disk.
 int StdoutError();
 
 }  // namespace wqctl
