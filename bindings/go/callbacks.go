@@ -10,7 +10,9 @@ package wq
 import "C"
 
 import (
+	"fmt"
 	"runtime/cgo"
+	"runtime/debug"
 	"unsafe"
 )
 
@@ -59,10 +61,22 @@ func (l listener) free() {
 	}
 }
 
+// crashOfPanic is deferred by what C calls: a panic that passed through the frames of C++ would
+// leave its locks held. So it ends the process, whoever would recover it.
+func crashOfPanic(where string) {
+	if cause := recover(); cause != nil {
+		text := fmt.Sprintf(
+			"wq: a panic of %s cannot pass through C: %v\n%s", where, cause, debug.Stack())
+		go panic(text)
+		select {}
+	}
+}
+
 // wqgoHealth reports a change of the store's health to OnHealth.
 //
 //export wqgoHealth
 func wqgoHealth(handle unsafe.Pointer, code C.wq_code, message *C.char) {
+	defer crashOfPanic("OnHealth")
 	onHealth := (*cgo.Handle)(handle).Value().(func(err error))
 	if code == C.WQ_OK {
 		onHealth(nil)
@@ -76,6 +90,7 @@ func wqgoHealth(handle unsafe.Pointer, code C.wq_code, message *C.char) {
 //export wqgoGroupOf
 func wqgoGroupOf(handle unsafe.Pointer, key *C.char, size C.size_t, group *C.char,
 	capacity C.size_t) C.size_t {
+	defer crashOfPanic("GroupOf")
 	groupOf := (*cgo.Handle)(handle).Value().(func(key string) string)
 	return C.size_t(copy(unsafe.Slice((*byte)(unsafe.Pointer(group)), int(capacity)),
 		groupOf(C.GoStringN(key, C.int(size)))))
@@ -85,6 +100,7 @@ func wqgoGroupOf(handle unsafe.Pointer, key *C.char, size C.size_t, group *C.cha
 //
 //export wqgoLeadership
 func wqgoLeadership(handle unsafe.Pointer, change *C.wq_leadership) {
+	defer crashOfPanic("OnLeadership")
 	(*cgo.Handle)(handle).Value().(func(Leadership))(Leadership{
 		Owner: change.owner != 0, Epoch: uint64(change.epoch), Why: C.GoString(change.why)})
 }

@@ -3,6 +3,7 @@ package wq
 import (
 	"context"
 	"errors"
+	"math"
 	"reflect"
 	"strconv"
 	"testing"
@@ -79,7 +80,7 @@ func TestBatchesAreAddedTakenAndFinished(t *testing.T) {
 		}
 		waits := make(chan []string)
 		go func() {
-			items, _ := q.GetBatch(ctx, 10)
+			items, _ := q.GetBatch(ctx, math.MaxInt)
 			waits <- items
 		}()
 		eventually(t, "it waits", func() bool { return q.backend.waitingGets() == 1 })
@@ -90,6 +91,27 @@ func TestBatchesAreAddedTakenAndFinished(t *testing.T) {
 		wantCode(t, q.FinishBatch([]string{"a", "d", "b\x00"}), NotProcessing)
 		must(t, q.FinishBatch(nil))
 		wantCounts(t, q, "1 processing")
+	})
+}
+
+// A worker that panics has not reconciled its item.
+func TestADeferredDoneOfAPanicCountsAFailure(t *testing.T) {
+	onDoors(t, func(t *testing.T, at Opener) {
+		q := openQueue(t, at, QueueOptions[string]{})
+		q.Add("a")
+		wantNext(t, q, "a")
+		passed := func() (cause any) {
+			defer func() { cause = recover() }()
+			defer q.Done("a")
+			panic("boom")
+		}()
+		if passed != "boom" {
+			t.Fatal(passed)
+		}
+		wantNext(t, q, "a") // A remote Done does not wait for the server.
+		wantRequeues(t, q, "a", 1)
+		must(t, q.Finish("a"))
+		must(t, q.Err())
 	})
 }
 

@@ -28,6 +28,10 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
+	if os.Getenv(panicInGroupOf) != "" {
+		recoverInGroupOf()
+		return
+	}
 	os.Exit(m.Run())
 }
 
@@ -50,6 +54,32 @@ func execChild(dir string) error {
 		return syscall.Exec(os.Args[0], os.Args[:1], os.Environ())
 	}
 	return store.Close()
+}
+
+// panicInGroupOf is set in a child process whose GroupOf panics while C calls it.
+const panicInGroupOf = "WQ_GO_PANIC_IN_GROUP_OF"
+
+func recoverInGroupOf() {
+	defer func() { fmt.Println("recovered", recover()) }()
+	store, err := OpenInMemory(StoreOptions{})
+	if err != nil {
+		panic(err)
+	}
+	q, err := OpenQueue(store, "q", QueueOptions[string]{
+		GroupOf: func(string) string { panic("boom") }})
+	if err != nil {
+		panic(err)
+	}
+	q.Quarantine("a", nil)
+}
+
+func TestAPanicDoesNotPassThroughC(t *testing.T) {
+	command := exec.Command(os.Args[0])
+	command.Env = append(os.Environ(), panicInGroupOf+"=1")
+	out, err := command.CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "a panic of GroupOf cannot pass through C: boom") {
+		t.Fatalf("%v: %s", err, out)
+	}
 }
 
 func TestAProgramMayReplaceItselfByExec(t *testing.T) {

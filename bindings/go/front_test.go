@@ -108,6 +108,9 @@ func (f *front) set(change func()) {
 	change()
 }
 
+// badGateway is the code of a failure of a proxy.
+const badGateway = "BadGateway"
+
 // failNext makes so many of the next calls fail, whatever method they are of, or of this one.
 func (f *front) failNext(count int32, method, code string) {
 	var failed atomic.Int32
@@ -130,6 +133,10 @@ func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if err != nil || broken {
 		panic(http.ErrAbortHandler) // Breaks the connection.
+	}
+	if code == badGateway {
+		http.Error(w, "no server behind the proxy", http.StatusBadGateway)
+		return
 	}
 	if code != "" {
 		http.Error(w, fmt.Sprintf(`{"code": %q, "message": "by a test"}`, code),

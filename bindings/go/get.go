@@ -34,10 +34,13 @@ func (q *Queue[T]) getFrom(ctx context.Context, from getter) (item T, lane Lane,
 // without end. It returns the error to report.
 func (q *Queue[T]) quarantineKey(key string, cause error) error {
 	reason := "it is no item of this program: " + cause.Error()
-	if err := q.backend.quarantine(key, reason); err != nil {
-		return err
+	err := q.backend.quarantine(key, reason)
+	if err == nil || codeOf(err) == NotDurable { // NotDurable: it was applied.
+		if e := q.backend.done(key); e != nil {
+			err = e
+		}
 	}
-	if err := q.backend.done(key); err != nil {
+	if err != nil {
 		return err
 	}
 	return newError(InvalidArgument, fmt.Sprintf("the key %q is quarantined: %s", key, reason))

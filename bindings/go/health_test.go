@@ -3,6 +3,7 @@
 package wq
 
 import (
+	"context"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -43,6 +44,14 @@ func TestAFullDiskIsReportedAndTheStoreRecovers(t *testing.T) {
 	counts := ownCounts{"bad": 1}
 	q := openQueue(t, store, QueueOptions[string]{Limiter: counts, GroupOf: byLetter})
 
+	texts, err := OpenQueue(store, "numbers", QueueOptions[string]{})
+	must(t, err)
+	texts.Add("x")
+	texts.Add("1")
+	must(t, texts.Close())
+	ints, err := OpenQueue(store, "numbers", QueueOptions[int]{})
+	must(t, err)
+
 	limitFiles(t, syscall.Rlimit{Cur: 0, Max: before.Max})
 	q.Add("a")
 	wantCode(t, q.Err(), NotDurable)
@@ -55,6 +64,12 @@ func TestAFullDiskIsReportedAndTheStoreRecovers(t *testing.T) {
 		t.Fatal(result, err)
 	}
 	wantNext(t, q, "a")
+	if one, err := ints.GetContext(context.Background()); err != nil || one != 1 {
+		t.Fatal(one, err)
+	}
+	if c, err := ints.Counts(); err != nil || c.Processing != 1 || c.Quarantined != 1 {
+		t.Fatalf("%+v %v", c, err) // What is no number is not held for ever.
+	}
 	wantCode(t, q.Quarantine("bad", nil), NotDurable)
 	if counts["bad"] != 0 {
 		t.Fatal(counts) // As it was applied, the limiter has forgotten it.

@@ -239,9 +239,9 @@ func (q *linkedQueue) drain(ctx context.Context) error {
 	case err := <-done:
 		return err
 	case <-ctx.Done():
-		err := q.shutDown() // Ends the drain.
-		<-done
-		if err != nil && codeOf(err) != ShuttingDown {
+	}
+	for { // A ShutDown ends the drain, unless the drain begins behind it.
+		if err := q.shutDown(); err != nil && codeOf(err) != ShuttingDown {
 			return err
 		}
 		return ctx.Err()

@@ -168,7 +168,8 @@ type QueueOptions[T comparable] struct {
 	// Backoff decides the delay if Limiter is nil. Nil: Exponential(5 ms, 1000 s), as in client-go.
 	Backoff *Backoff
 	// GroupOf returns an item's group, for Order Fair, GroupLimits and Shards: its tenant, its
-	// namespace, the node that it runs on. At most 1024 bytes.
+	// namespace, the node that it runs on. At most 1024 bytes. Called by C, too: a panic ends the
+	// process.
 	GroupOf func(item T) string
 
 	MustExist       bool // Fails with NotFound instead of creating a missing queue.

@@ -4,6 +4,7 @@ package wq
 
 import (
 	"context"
+	"fmt"
 	"time"
 )
 
@@ -214,7 +215,16 @@ func (q *Queue[T]) reportEnd(err error) {
 // Done ends the processing of the item. If the item was added since Get, it is queued again. Of a
 // remote queue it does not wait for the server.
 func (q *Queue[T]) Done(item T) {
+//
+// Deferred by a worker that panics, `defer q.Done(item)`, it counts a failure of the item, which is
+// so handed out again, also by the next process, and the panic goes on.
 	key, err := q.codec.Encode(item)
+	if cause := recover(); cause != nil {
+		defer panic(cause)
+		_, err := q.AddWith(item, AddOptions{
+			RateLimited: true, Failure: fmt.Errorf("its worker panicked: %v", cause)})
+		q.failures.report(err)
+	}
 	if err == nil {
 		err = q.backend.done(key)
 	}

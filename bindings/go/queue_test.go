@@ -178,4 +178,14 @@ func TestDrainEndsWithItsContext(t *testing.T) {
 	}
 	q.Done("a")
 	must(t, q.Drain(context.Background()))
+
+	ended, end := context.WithCancel(context.Background())
+	end()
+	for i := 0; i < 100; i++ { // Whichever begins first, the drain or its end.
+		q := memoryQueue(t)
+		q.Add("a")
+		if err := q.Drain(ended); !errors.Is(err, context.Canceled) {
+			t.Fatal(err)
+		}
+	}
 }

@@ -243,18 +243,21 @@ func TestARefusedWorkersGetEnds(t *testing.T) {
 	wantCode(t, q.Err(), Unauthenticated)
 }
 
-// The store is replicated, and this server's process does not own it, or not yet.
+// The store is replicated, and this server's process does not own it, or not yet; or a proxy has no
+// server behind it.
 func TestCallsAndWorkersOfAReplicaAreRepeated(t *testing.T) {
-	f, q := serveQueue(t)
-	f.failNext(3, "", "NotOwner")
-	q.Add("a")
-	wantCode(t, q.Err(), NotOwner)
-	f.failNext(3, "", "NotOwner")
-	wantNext(t, q, "a")
-	must(t, q.Finish("a"))
-	f.failNext(3, "", "NotOwner")
-	_, err := q.AddWith("b", AddOptions{}) // Returns its error, and so is not repeated.
-	wantCode(t, err, NotOwner)
+	for name, code := range map[string]Code{"NotOwner": NotOwner, badGateway: IOError} {
+		f, q := serveQueue(t)
+		f.failNext(3, "", name)
+		q.Add("a")
+		wantCode(t, q.Err(), code)
+		f.failNext(3, "", name)
+		wantNext(t, q, "a")
+		must(t, q.Finish("a"))
+		f.failNext(3, "", name)
+		_, err := q.AddWith("b", AddOptions{}) // Returns its error, and so is not repeated.
+		wantCode(t, err, code)
+	}
 }
 
 func TestADelayEndsAtItsInstantThoughTheAddIsRepeated(t *testing.T) {

@@ -230,7 +230,8 @@ func (c *Client) refusal(method string, answer *http.Response) error {
 		e.Message += ": " + m.Message
 	}
 	switch code := answer.StatusCode; {
-	case code == http.StatusServiceUnavailable || code == http.StatusTooManyRequests:
+	case code == http.StatusServiceUnavailable || code == http.StatusTooManyRequests ||
+		code == http.StatusBadGateway || code == http.StatusGatewayTimeout: // Of a proxy.
 		e.Code, e.Broken = codeIOError, true
 	case code == http.StatusNotFound || code == http.StatusNotImplemented:
 		e.Code = codeNotSupported // No server of wq, or one without this call.

@@ -83,6 +83,9 @@ func (w *Worker) Get(ctx context.Context, max int) ([]Assignment, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
+	if max > maxCapacity {
+		max = maxCapacity
+	}
 	g := &waiter{want: max, answer: make(chan taken, 1)}
 	w.mu.Lock()
 	g.element = w.waiters.PushBack(g)
