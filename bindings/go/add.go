@@ -3,6 +3,7 @@ package wq
 // This file adds items with options, one by one and as batches.
 
 import (
+	"fmt"
 	"sort"
 	"time"
 )
@@ -108,77 +109,51 @@ type Refused struct {
 	Err   error
 }
 
-// AddBatch adds many items with one call and one wait for the disk. An item that has no key,
-// or an invalid key, is refused; the others are added, and the error is nil.
+// AddBatch adds many items, in their order, with one call and one wait for the disk; of a remote
+// queue with GroupOf, with one of each group, and the order is that of each group's items. An item
+// that has no key, an invalid key or a group of more than 1024 bytes is refused; the others are
+// added, and the error is nil.
 func (q *Queue[T]) AddBatch(items []T, options AddOptions) (BatchResult, error) {
 	return q.addBatch(items, options, false)
 }
+
+const maxGroupBytes = 1024
 
 func (q *Queue[T]) addBatch(items []T, options AddOptions, patient bool) (BatchResult, error) {
 	var result BatchResult
 	if options.RateLimited || options.After > 0 {
 		return result, newError(InvalidArgument, "AddBatch has no delays")
 	}
-	batches, groups := q.groupBatches(items, &result)
-	var notDurable error
-	for _, group := range groups {
-		err := q.addGroupBatch(batches[group], group, options, patient, &result)
-		if err != nil && codeOf(err) != NotDurable { // NotDurable: it was applied.
-			return result, err
-		}
-		if err != nil {
-			notDurable = err
-		}
-	}
-	sort.Slice(result.Refused, func(i, j int) bool {
-		return result.Refused[i].Index < result.Refused[j].Index
-	})
-	return result, notDurable
-}
-
-// groupBatch is the keys of one group.
-type groupBatch struct {
-	keys    []string
-	indexes []int // Of the keys among the items.
-}
-
-// groupBatches splits the items by group; groups is in the order of their first items.
-func (q *Queue[T]) groupBatches(
-	items []T, result *BatchResult) (batches map[string]*groupBatch, groups []string) {
-	batches = make(map[string]*groupBatch, 1)
-	var b *groupBatch
+	keys := make([]string, 0, len(items))
+	indexes := make([]int, 0, len(items)) // Of the keys among the items.
+	var groups []string                   // Of the keys.
 	for i, item := range items {
 		key, err := q.codec.Encode(item)
+		group := ""
+		if err == nil {
+			group = q.group(item)
+		}
+		if len(group) > maxGroupBytes {
+			err = newError(InvalidArgument, fmt.Sprintf(
+				"the group has %d bytes, the limit is %d", len(group), maxGroupBytes))
+		}
 		if err != nil {
 			result.Refused = append(result.Refused, Refused{Index: i, Err: err})
 			continue
 		}
-		if b == nil || q.groupOf != nil {
-			group := q.group(item)
-			if b = batches[group]; b == nil {
-				b = &groupBatch{keys: make([]string, 0, len(items)), indexes: make([]int, 0, len(items))}
-				batches[group] = b
-				groups = append(groups, group)
-			}
+		keys = append(keys, key)
+		indexes = append(indexes, i)
+		if q.groupOf != nil {
+			groups = append(groups, group)
 		}
-		b.keys = append(b.keys, key)
-		b.indexes = append(b.indexes, i)
 	}
-	return batches, groups
-}
-
-func (q *Queue[T]) addGroupBatch(
-	b *groupBatch, group string, options AddOptions, patient bool,
-	result *BatchResult) error {
-	added, err := q.backend.addBatch(b.keys, group, options, patient)
-	if err != nil && codeOf(err) != NotDurable {
-		return err
-	}
-	result.Added += added.Added
-	result.Deduplicated += added.Deduplicated
-	result.Held += added.Held
+	added, err := q.backend.addBatch(keys, groups, options, patient)
+	result.Added, result.Deduplicated, result.Held = added.Added, added.Deduplicated, added.Held
 	for _, r := range added.Refused {
-		result.Refused = append(result.Refused, Refused{Index: b.indexes[r.Index], Err: r.Err})
+		result.Refused = append(result.Refused, Refused{Index: indexes[r.Index], Err: r.Err})
 	}
-	return err
+	sort.Slice(result.Refused, func(i, j int) bool {
+		return result.Refused[i].Index < result.Refused[j].Index
+	})
+	return result, err
 }

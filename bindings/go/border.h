@@ -117,10 +117,11 @@ typedef struct wqgo_batch {
 } wqgo_batch;
 
 static inline wqgo_batch wqgo_add_batch(wq_queue queue, const char* list, size_t list_size,
-                                        wq_add_options options, _GoString_ group, _GoString_ reason,
+                                        wq_add_options options, _GoString_ reason,
                                         _GoString_ trace_parent, wq_refused* refused,
                                         size_t refused_capacity) {
-  const wq_add_options all = wqgo_with_texts(options, group, reason, trace_parent);
+  const _GoString_ no_group = {0};
+  const wq_add_options all = wqgo_with_texts(options, no_group, reason, trace_parent);
   wq_batch_result did = {
       .size = sizeof did, .refused_keys = refused, .refused_capacity = refused_capacity};
   wq_error error;

@@ -128,11 +128,11 @@ func firstOf(list []byte) *C.char {
 
 // add adds the keys. The refused keys are valid until the list is returned to keyLists.
 func (l *keyList) add(
-	q C.wq_queue, o AddOptions, group string) (C.wqgo_batch, []C.wq_refused) {
+	q C.wq_queue, o AddOptions) (C.wqgo_batch, []C.wq_refused) {
 	if len(l.refused) <= l.count { // At least one, to have an address.
 		l.refused = make([]C.wq_refused, l.count+1)
 	}
-	batch := C.wqgo_add_batch(q, l.first(), l.size(), addOptionsToC(o), group,
+	batch := C.wqgo_add_batch(q, l.first(), l.size(), addOptionsToC(o),
 		o.Reason, o.TraceParent, &l.refused[0], C.size_t(len(l.refused)))
 	return batch, l.refused[:batch.refused]
 }

@@ -6,6 +6,7 @@ import (
 	"math"
 	"reflect"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 )
@@ -91,6 +92,32 @@ func TestBatchesAreAddedTakenAndFinished(t *testing.T) {
 		wantCode(t, q.FinishBatch([]string{"a", "d", "b\x00"}), NotProcessing)
 		must(t, q.FinishBatch(nil))
 		wantCounts(t, q, "1 processing")
+	})
+}
+
+func TestABatchHasItemsOfManyGroups(t *testing.T) {
+	onDoors(t, func(t *testing.T, at Opener) {
+		q := openQueue(t, at, QueueOptions[string]{GroupOf: func(item string) string {
+			if item == "odd" {
+				return strings.Repeat("g", 1025)
+			}
+			return item[:1]
+		}})
+		result, err := q.AddBatch([]string{"a1", "odd", "b1", "a2", "b2", strings.Repeat("c", 5000),
+			"a1"}, AddOptions{})
+		must(t, err)
+		if result.Added != 4 || result.Deduplicated != 1 || len(result.Refused) != 2 ||
+			result.Refused[0].Index != 1 || result.Refused[1].Index != 5 {
+			t.Fatalf("%+v", result)
+		}
+		want := []string{"a1", "b1", "a2", "b2"}
+		if _, remote := at.(*Client); remote {
+			want = []string{"a1", "a2", "b1", "b2"} // A call of each group.
+		}
+		for _, item := range want {
+			wantNext(t, q, item)
+		}
+		must(t, q.Err())
 	})
 }
 

@@ -97,7 +97,7 @@ func (q *linkedQueue) addJoined(keys []string) []error {
 	}
 	list := newKeyList(keys)
 	defer keyLists.Put(list)
-	batch, refused := list.add(q.handle, AddOptions{}, "")
+	batch, refused := list.add(q.handle, AddOptions{})
 	for i := range errs {
 		errs[i] = errorOf(batch.result)
 	}
@@ -127,12 +127,13 @@ func (q *linkedQueue) addWith(key string, call addCall) (Outcome, error) {
 	return Outcome(r.outcome), errorOf(r)
 }
 
+// The library asks GroupOf itself, for each key.
 func (q *linkedQueue) addBatch(
-	keys []string, group string, options AddOptions, _ bool) (BatchResult, error) {
+	keys, _ []string, options AddOptions, _ bool) (BatchResult, error) {
 	var result BatchResult
 	list := newKeyList(keys)
 	defer keyLists.Put(list)
-	batch, refused := list.add(q.handle, options, group)
+	batch, refused := list.add(q.handle, options)
 	err := errorOf(batch.result)
 	if err != nil && codeOf(err) != NotDurable {
 		return result, err
@@ -244,7 +245,11 @@ func (q *linkedQueue) drain(ctx context.Context) error {
 		if err := q.shutDown(); err != nil && codeOf(err) != ShuttingDown {
 			return err
 		}
-		return ctx.Err()
+		select {
+		case <-done:
+			return ctx.Err()
+		case <-time.After(10 * time.Millisecond):
+		}
 	}
 }
 

@@ -46,10 +46,11 @@ type openRequest struct {
 type backend interface {
 	add(key string) error
 	addWith(key string, call addCall) (Outcome, error)
-	// addBatch adds keys of one group. The result's indexes are those of the keys. If the error is
-	// neither nil nor NotDurable, there is no result.
+	// addBatch adds keys. groups: of each key; nil if the queue has no GroupOf. The result's indexes
+	// are those of the keys. If the error is neither nil nor NotDurable, the result may lack keys
+	// that were added before.
 	addBatch(
-		keys []string, group string, options AddOptions, patient bool) (BatchResult, error)
+		keys, groups []string, options AddOptions, patient bool) (BatchResult, error)
 	len() (int, error)
 	getter
 	doneBatch(keys []string) error
@@ -214,17 +215,17 @@ func (q *Queue[T]) reportEnd(err error) {
 
 // Done ends the processing of the item. If the item was added since Get, it is queued again. Of a
 // remote queue it does not wait for the server.
-func (q *Queue[T]) Done(item T) {
 //
 // Deferred by a worker that panics, `defer q.Done(item)`, it counts a failure of the item, which is
 // so handed out again, also by the next process, and the panic goes on.
-	key, err := q.codec.Encode(item)
+func (q *Queue[T]) Done(item T) {
 	if cause := recover(); cause != nil {
 		defer panic(cause)
 		_, err := q.AddWith(item, AddOptions{
 			RateLimited: true, Failure: fmt.Errorf("its worker panicked: %v", cause)})
 		q.failures.report(err)
 	}
+	key, err := q.codec.Encode(item)
 	if err == nil {
 		err = q.backend.done(key)
 	}

@@ -199,7 +199,7 @@ func (q *remoteQueue) fail(key string, call addCall) error {
 }
 
 func (q *remoteQueue) addBatch(
-	keys []string, group string, options AddOptions, patient bool) (BatchResult, error) {
+	keys, groups []string, options AddOptions, patient bool) (BatchResult, error) {
 	var all BatchResult
 	if options.IfAbsent {
 		return all, errIfAbsent
@@ -207,21 +207,55 @@ func (q *remoteQueue) addBatch(
 	if q.shuttingDown() {
 		return all, errShutDown
 	}
-	var failed, notDurable error
-	q.addAll(keys, group, options, patient, func(_, _ int, result BatchResult, err error) {
-		switch {
-		case codeOf(err) == NotDurable:
-			notDurable = err
-		case err != nil:
-			failed = err
+	var notDurable error
+	for _, part := range splitByGroup(keys, groups) {
+		var failed error
+		q.addAll(part.keys, part.group, options, patient,
+			func(_, _ int, result BatchResult, err error) {
+				switch {
+				case codeOf(err) == NotDurable:
+					notDurable = err
+				case err != nil:
+					failed = err
+				}
+				all.Added += result.Added
+				all.Deduplicated += result.Deduplicated
+				all.Held += result.Held
+				for _, r := range result.Refused {
+					all.Refused = append(all.Refused, Refused{part.indexes[r.Index], r.Err})
+				}
+			})
+		if failed != nil {
+			return all, failed
 		}
-		all.Added += result.Added
-		all.Deduplicated += result.Deduplicated
-		all.Held += result.Held
-		all.Refused = append(all.Refused, result.Refused...)
-	})
-	if failed != nil {
-		return BatchResult{}, failed
 	}
 	return all, notDurable
+}
+
+// keysOfGroup are keys of one group; indexes are theirs among all.
+type keysOfGroup struct {
+	group   string
+	keys    []string
+	indexes []int
+}
+
+// splitByGroup returns the groups in the order of their first keys.
+func splitByGroup(keys, groups []string) []*keysOfGroup {
+	var all []*keysOfGroup
+	known := map[string]*keysOfGroup{}
+	for i, key := range keys {
+		group := ""
+		if groups != nil {
+			group = groups[i]
+		}
+		part := known[group]
+		if part == nil {
+			part = &keysOfGroup{group: group}
+			known[group] = part
+			all = append(all, part)
+		}
+		part.keys = append(part.keys, key)
+		part.indexes = append(part.indexes, i)
+	}
+	return all
 }
