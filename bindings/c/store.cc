@@ -140,8 +140,14 @@ wq_code wq_store_open_queue(wq_store store, const char* name, const wq_queue_opt
 
 wq_code wq_queue_close(wq_queue queue, wq_error* error) {
   return Call<QueueObject>(queue.handle, error, [](QueueObject& q) {
-    Status here = NotInCallback("wq_queue_close");
-    return here.ok() ? q.store->store->CloseQueue(q.queue) : here;
+    Status s = NotInCallback("wq_queue_close");
+    if (s.ok()) {
+      s = q.store->store->CloseQueue(q.queue);
+    }
+    if (s.ok() || s.code() == wq::StatusCode::kNotOwner) {  // Closed when the ownership ended.
+      q.readiness.Close();
+    }
+    return s;
   });
 }
 

@@ -10,6 +10,7 @@ import (
 func TestAClosedQueueOpensAgainWithItsItems(t *testing.T) {
 	store := diskStore(t, t.TempDir()+"/store")
 	defer func() { must(t, store.Close()) }()
+	before := descriptors(t)
 	var q *Queue[string]
 	for i := 0; i < 3; i++ {
 		q = openQueue(t, store, QueueOptions[string]{})
@@ -24,6 +25,7 @@ func TestAClosedQueueOpensAgainWithItsItems(t *testing.T) {
 		must(t, q.Close())
 		wantCode(t, q.Finish("held"), ShuttingDown)
 	}
+	eventually(t, "a closed queue has no descriptor", func() bool { return descriptors(t) <= before })
 	q = openQueue(t, store, QueueOptions[string]{})
 	wantNext(t, q, "held")
 	wantNext(t, q, "queued")

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <cstring>
 #include <string>
+#include <utility>
 
 namespace wq::c {
 namespace {
@@ -18,13 +19,11 @@ Status SystemError(const char* what) {
 
 }  // namespace
 
-Readiness::~Readiness() {
-  {
-    const MutexLock lock(mu_);
-    listener_.reset();  // Blocks until no Notify is under way.
-  }
+void Readiness::Close() {
+  const MutexLock lock(mu_);
+  listener_.reset();  // Blocks until no Notify is under way.
   if (fd_ >= 0) {
-    ::close(fd_);
+    ::close(std::exchange(fd_, -1));
   }
 }
 

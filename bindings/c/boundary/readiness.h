@@ -23,7 +23,7 @@ namespace wq::c {
 class Readiness {
  public:
   Readiness() = default;
-  ~Readiness();
+  ~Readiness() { Close(); }
   Readiness(const Readiness&) = delete;
   Readiness& operator=(const Readiness&) = delete;
 
@@ -32,11 +32,14 @@ class Readiness {
   // A new descriptor, which the caller closes. The queue is the same in each call.
   Status NewDescriptor(Queue* queue, int* fd) WQ_EXCLUDES(mu_);
 
+  // Ends the notifications: for a queue that was closed. Descriptors stay as they are. Idempotent.
+  void Close() WQ_EXCLUDES(mu_);
+
  private:
   void Notify() noexcept;
 
   std::atomic<bool> requested_{false};
-  int fd_ = -1;  // An eventfd, which descriptors are copies of. Constant once listener_ is set.
+  int fd_ = -1;  // An eventfd, which descriptors are copies of. Constant while listener_ is set.
   Mutex mu_;
   std::unique_ptr<ReadyListener> listener_ WQ_GUARDED_BY(mu_);
 };
