@@ -126,7 +126,8 @@ func (s *Source[object, request]) Start(
 		OpenSource(name string) (*wq.Source[request], error)
 	})
 	if !ok {
-		return fmt.Errorf("%v: the controller's queue is a %T, and not one of NewQueue", s, queue)
+		return fmt.Errorf("%v: the controller's queue is a %T: its Options.NewQueue must be "+
+			"controllerruntime.NewQueue", s, queue)
 	}
 	rows, err := opener.OpenSource(s.name)
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"io"
 	"net/http"
+	"sync"
 
 	"example.org/wq"
 	"github.com/prometheus/client_golang/prometheus"
@@ -25,13 +26,20 @@ func Healthz(store *wq.Store) healthz.Checker {
 
 // RegisterMetrics adds the store's series to controller-runtime's metrics.Registry, beside those of
 // the queues that are controller-runtime's own; docs/metrics.md has them. They end when the store
-// is closed. InvalidArgument: the store was opened without StoreOptions.Metrics.
+// is closed. Again for the same store: no effect. Two stores with a queue of the same name have
+// series in common, so only one of them may be registered. InvalidArgument: the store was opened
+// without StoreOptions.Metrics.
 func RegisterMetrics(store *wq.Store) error {
 	if err := store.WriteMetrics(io.Discard); err != nil {
 		return err
 	}
+	if _, again := registered.LoadOrStore(store, true); again {
+		return nil
+	}
 	return metrics.Registry.Register(collector{store})
 }
+
+var registered sync.Map // The stores whose series are registered.
 
 // collector has the series of a store.
 type collector struct{ store *wq.Store }

@@ -35,6 +35,7 @@ func TestHealthAndMetricsAreInTheRegistries(t *testing.T) {
 	store := openStore(t, t.TempDir()+"/store")
 	queue := NewPriorityQueue(store, "durable", wq.QueueOptions[reconcile.Request]{})
 	must(t, RegisterMetrics(store))
+	must(t, RegisterMetrics(store))
 	var request reconcile.Request
 	request.Name = "a"
 	queue.AddAfter(request, time.Hour) // Both have the series of retries.
