@@ -78,10 +78,10 @@ rule_only_the_interface_of_storage() {
 }
 
 # Tools, bindings, server and examples use only what users of the library have, and of base/ the
-# annotated mutex, the mutants and the files.
+# annotated mutex, the mutants, the names and the files.
 rule_users_of_the_public_headers() {
   includes server tools bindings | awk '
-    $3 ~ /^engine\// || ($2 ~ /^tools/ && $3 !~ /^(tools|include)\// && $3 !~ /^base\/(mut(ex|ant)|files)\.h$/ &&
+    $3 ~ /^engine\// || ($2 ~ /^tools/ && $3 !~ /^(tools|include)\// && $3 !~ /^base\/(mut(ex|ant)|files|names)\.h$/ &&
       $3 !~ /^server\/(net\/(systemd_notify|secret_file)|errors\/error_(form|groups))\.h$/) {
       print $1 ": use include/wq" }'
   sources examples | violations 'an example includes what users do not have' \

@@ -263,9 +263,17 @@ get() { curl -s -o answer -w '%{http_code}' "${@:2}" "http://127.0.0.1:$(port ht
   until_ok log_has serve 'SIGHUP: read the configuration again'
   log_has serve 'the other options of queue "a" than its limits change at a restart'
   [ "$(wqctl inspect -o name | tr '\n' ' ')" = 'a b ' ]
-  echo wrong > config
-  kill -HUP "$SERVER"
-  until_ok log_has serve 'config:1: it is not "name = value"'
+  local line message
+  while IFS='|' read -r line message; do
+    printf '%s\n' "$line" '[queue a]' 'max-processing = 7' > config
+    kill -HUP "$SERVER"
+    until_ok log_has serve "config:1: $message"
+  done <<'END'
+wrong|it is not "name = value"
+create-queues = false|create-queues is yes or no, not "false"
+read-only =|read-only is yes or no, not ""
+[queue a/b]|no queue name (1 to 64 of [A-Za-z0-9._-]): 'a/b'
+END
   run -0 wqctl add -q a x
   stop
 }

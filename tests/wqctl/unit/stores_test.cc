@@ -222,7 +222,7 @@ TEST_F(StoresTest, AWrongSettingIsNamedWithItsFileAndLine) {
 TEST_F(StoresTest, AWrongFileOfServeIsNamedWithItsLine) {
   for (const auto& [text, why] :
        {std::pair("creat = yes", "2: there is no \"creat\" here; did you mean \"create\"?"),
-        {"http-any-address = maybe", "2: Could not convert: --http-any-address = maybe"},
+        {"http-any-address = maybe", "2: http-any-address is yes or no, not \"maybe\""},
         {"no equals", "2: it is not \"name = value\""},
         {"[pods]", "2: it is not \"[queue NAME]\""},
         {"[queue a]\norder = lifo",
@@ -235,7 +235,7 @@ TEST_F(StoresTest, AWrongFileOfServeIsNamedWithItsLine) {
         {"max-http-connections = 0", "2: --max-http-connections: \"0\" is not a number"},
         {"replicate = etcd://a:1/p\nlease = 1", "3: --lease: \"1\" is not a number of seconds"},
         {"help = yes", "2: there is no \"help\" here"},
-        {"page = never", "2: Could not convert: --no-page = never"},
+        {"page = never", "2: page is yes or no, not \"never\""},
         {"[queue a]\n[queue a]", "3: a second section of queue \"a\""}}) {
     std::ofstream("config") << "create = yes\n" << text << "\n";
     Expect(2, "serve --config config", std::string("config:") + why);

@@ -304,9 +304,12 @@ void Daemon::Reload() {
       config_.grace = read.grace;
       config_.no_create_queues = read.no_create_queues;
     }
-    if (s.ok() && server_ != nullptr) s = OpenQueues();
+    if (server_ != nullptr) {
+      wq::Status tokens = server_->Reload();
+      if (s.ok()) s = OpenQueues();
+      if (s.ok()) s = std::move(tokens);
+    }
   }
-  if (s.ok() && server_ != nullptr) s = server_->Reload();
   if (s.ok()) {
     LogInfo("SIGHUP: read the configuration again");
   } else {

@@ -10,6 +10,7 @@
 #include <sstream>
 #include <utility>
 
+#include "base/names.h"
 #include "tools/wqctl/cli/queues.h"
 #include "tools/wqctl/cli/rate.h"
 #include "tools/wqctl/cli/settings.h"
@@ -190,7 +191,9 @@ class ConfigReader {
   void Take(const std::string& line) {
     if (line.front() == '[') return BeginSection(line);
     const auto [name, value] = NameAndValue(line);
-    CheckName(name);
+    if (IsFlag(name) && value != "yes" && value != "no") {
+      Usage(name + " is yes or no, not \"" + value + "\"");
+    }
     if (!lines_->emplace(name, value).second) Usage("a second \"" + name + "\"");
     Parse({WordOf(name, value)});
   }
@@ -201,6 +204,9 @@ class ConfigReader {
     if (!line.starts_with(kBegin) || line.back() != ']') Usage("it is not \"[queue NAME]\"");
     const std::string name =
         Trimmed(std::string_view(line).substr(kBegin.size(), line.size() - kBegin.size() - 1));
+    if (name != "*") {
+      if (wq::Status s = wq::CheckName("queue", name); !s.ok()) Usage(s.message());
+    }
     const auto [section, is_new] = config_.queues.try_emplace(name);
     if (!is_new) Usage("a second section of queue \"" + name + "\"");
     queue_ = &section->second;
@@ -214,28 +220,32 @@ class ConfigReader {
     ParseServeOptions(input, &store_dir, &config_);
   }
 
-  void CheckName(const std::string& name) {
+  // Usage error: there is no option of this name here.
+  bool IsFlag(const std::string& name) {
     std::vector<std::string> names;
+    bool flag = queue_ == nullptr && (name == "page" || name == "create-queues");
+    if (queue_ == nullptr) names = {"page", "create-queues"};
     try {
       Parse(AskAbout());
     } catch (const VerbAbout& about) {
       for (const OptionAbout& option : about.options) {
         names.push_back(option.names.back().substr(2));
+        flag |= name == names.back() && option.type.empty();
       }
     }
     std::erase_if(names, [](const std::string& option) {
       return option == "store" || option == "config" || option == "help";
     });
-    if (queue_ == nullptr) names.insert(names.end(), {"page", "create-queues"});
     if (std::find(names.begin(), names.end(), name) == names.end()) {
       Usage("there is no \"" + name + "\" here" + DidYouMean(name, names));
     }
+    return flag;
   }
 
   // "page = no" is --no-page.
   static std::string WordOf(const std::string& name, const std::string& value) {
     if (name != "page" && name != "create-queues") return "--" + name + "=" + value;
-    return "--no-" + name + "=" + (value == "no" ? "yes" : value == "yes" ? "no" : value);
+    return "--no-" + name + "=" + (value == "no" ? "yes" : "no");
   }
 
   ServeConfig& config_;
@@ -326,6 +336,9 @@ wq::Status ReadServeConfig(const Input& input, ServeConfig* config) {
   }
   if (read.server.http_any_address && read.server.http_address.empty()) {
     return wq::Status::InvalidArgument("http-any-address goes with http");
+  }
+  if (read.durability == wq::Durability::kReplicated && read.log.url.empty()) {
+    return wq::Status::InvalidArgument("durability replicated goes with replicate");
   }
   if (wq::Status s = CheckLogArgs(read.log); !s.ok()) return s;
   *config = std::move(read);
