@@ -81,6 +81,10 @@ Status StoreAccess::Delete(std::string_view name, const std::function<void(Queue
       return Status::Locked(Named(name) + " is in use by process " + std::to_string(getpid()) +
                             ", which owns the store");
     }
+    // A queue whose closing fails stays stopped.
+    if (Status s = store_->Flush(Durability::kPower); !s.ok()) {
+      return s;
+    }
     before_close(queue);
     if (Status s = store_->CloseQueue(queue); !s.ok()) {
       return s;

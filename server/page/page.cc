@@ -9,9 +9,13 @@ namespace wq {
 namespace {
 
 constexpr const char* kJsonType = "application/json";
+constexpr size_t kMaxLogInBytes = 16384;  // A parsed body takes many times its size.
 
 // False: the body is no {"token": "…"}.
 bool ParseLogIn(const std::string& body, std::string* token) {
+  if (body.size() > kMaxLogInBytes) {
+    return false;
+  }
   const auto json = nlohmann::json::parse(body, nullptr, false);
   if (!json.is_object() || !json.contains("token") || !json["token"].is_string()) {
     return false;
@@ -36,8 +40,13 @@ Page::Page(const Options& options) : options_(options), sessions_({.clock = opti
 
 void Page::AddTo(Http* http) {
   AddPageFiles(http);
-  http->Get("/ui/session",
-            [this](const HttpRequest& request) { return SessionReply(RoleOf(request)); });
+  http->Get("/ui/session", [this](const HttpRequest& request) {
+    const CallGuard::Role role = RoleOf(request);
+    if (role == CallGuard::Role::kNone && !request.authorization.empty()) {
+      options_.guard->NoteWrongToken(request.peer);
+    }
+    return SessionReply(role);
+  });
   http->Post("/ui/login", [this](const HttpRequest& request) { return LogIn(request); });
   http->Post("/ui/logout", [this](const HttpRequest& request) { return LogOut(request); });
 }

@@ -38,9 +38,9 @@ Status ReadPem(const std::string& path, std::string* text) {
              : Status::InvalidArgument(path + " has nothing in PEM format");
 }
 
-// Credentials that watch files tell nobody that gRPC cannot use what they read: each connection then
-// fails. So a server without a service, on a port that nobody knows, tries the same files first.
-// gRPC says on stderr what it does not take.
+// Credentials that watch files tell nobody that gRPC cannot use what they read: each connection
+// then fails. So a server without a service, on a port that nobody knows, tries the same files
+// first. gRPC says on stderr what it does not take.
 bool IsUsable(const std::string& certificate, const std::string& key,
               const std::string& client_ca) {
   grpc::SslServerCredentialsOptions options(

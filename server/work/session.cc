@@ -272,7 +272,9 @@ void Session::Answer(const v1::WorkRequest& request) {
   for (size_t i = 0; i < answered.size(); ++i) {
     settling_ -= answered[i].settles ? 1 : 0;
     if (!answered[i].result.has_error()) {
-      ++(request.answers(static_cast<int>(i)).has_failed() ? failed_ : done_);
+      const v1::Answer& answer = request.answers(static_cast<int>(i));
+      failed_ += answer.has_failed() ? 1 : 0;
+      done_ += answer.has_failed() || answer.has_give_back() ? 0 : 1;
     }
     results_.push_back(std::move(answered[i].result));
   }

@@ -9,6 +9,7 @@ namespace wq {
 namespace {
 
 constexpr size_t kMaxDescribed = 1000;
+constexpr size_t kHeldBytes = 48;  // Of a held key in a message, beside the key.
 
 }  // namespace
 
@@ -29,10 +30,11 @@ void Session::Describe(v1::Worker* worker, size_t* room) const {
   worker->set_done(done_);
   worker->set_failed(failed_);
   for (const auto& [token, held] : held_) {
-    if (worker->held_size() == kMaxDescribed || held.key.size() > *room) {
+    const size_t bytes = held.key.size() + kHeldBytes;
+    if (worker->held_size() == kMaxDescribed || bytes > *room) {
       break;
     }
-    *room -= held.key.size();
+    *room -= bytes;
     v1::Worker::Held* const one = worker->add_held();
     one->set_key(held.key);
     one->set_token(token);

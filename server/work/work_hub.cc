@@ -262,6 +262,9 @@ std::shared_ptr<QueueWork> WorkHub::WorkOf(Queue* queue) {
 void WorkHub::Leave(const std::shared_ptr<Session>& session) {
   const MutexLock lock(mu_);
   sessions_.erase(session->id());
+  std::erase_if(planned_, [&session](const auto& plan) {
+    return !plan.second.owner_before(session) && !session.owner_before(plan.second);
+  });
   if (const auto it = works_.find(session->queue()); it != works_.end()) {
     it->second->Remove(session);
   }

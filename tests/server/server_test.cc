@@ -225,7 +225,12 @@ TEST_F(ServerTest, AStoreThatIsNotDurableIsNotReady) {
   ASSERT_TRUE(
       Store::Impl::Open({}, "", std::make_unique<storage::MemoryStorage>(disk), &failing).ok());
   ASSERT_TRUE(failing->OpenQueue("q", {}, &queue).ok());
-  ASSERT_TRUE(Server::Open(failing.get(), {.http_address = "127.0.0.1:0"}, &server_).ok());
+  ASSERT_TRUE(
+      Server::Open(
+          failing.get(),
+          {.address = "127.0.0.1:0", .http_address = "127.0.0.1:0", .delete_any_queue = true},
+          &server_)
+          .ok());
   EXPECT_EQ(StatusOf(Get("/readyz")), 200);
   {
     const MutexLock lock(disk->mu);
@@ -234,6 +239,11 @@ TEST_F(ServerTest, AStoreThatIsNotDurableIsNotReady) {
   EXPECT_EQ(queue->Add("a").code(), StatusCode::kNotDurable);
   EXPECT_EQ(StatusOf(Get("/readyz")), 503);
   EXPECT_THAT(Get("/readyz"), HasSubstr("not durable: "));
+  EXPECT_EQ(
+      StatusOf(Say(ConnectTcp(server_->port()),
+                   PostOf("/wq.v1.Admin/DeleteQueue", R"({"queue": "q"})", "Host: localhost\r\n"))),
+      500);
+  EXPECT_FALSE(queue->IsShuttingDown());
   server_.reset();
 }
 

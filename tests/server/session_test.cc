@@ -162,6 +162,34 @@ TEST_F(SessionTest, AStartedKeyFailsAndTheOthersAreQueuedFirst) {
                                     "not started within 30 s"));
 }
 
+TEST_F(SessionTest, ItsDescriptionKeepsToTheBytesAndAGiveBackIsNotDone) {
+  Begin(100, false);
+  Add(100);
+  Pump();
+  constexpr size_t kBytes = 1000;
+  size_t room = kBytes;
+  v1::Worker described;
+  session_->Describe(&described, &room);
+  EXPECT_EQ(described.held_count(), 100U);
+  EXPECT_GT(described.held_size(), 10);
+  v1::Worker held;
+  held.mutable_held()->Swap(described.mutable_held());
+  EXPECT_LE(held.ByteSizeLong(), kBytes);
+
+  v1::WorkRequest request;
+  for (const uint64_t token : {1, 2, 3, 4}) {
+    request.add_answers()->set_token(token);
+  }
+  request.mutable_answers(0)->mutable_done();
+  request.mutable_answers(1)->mutable_failed();
+  request.mutable_answers(2)->mutable_give_back();
+  request.mutable_answers(3)->mutable_give_back();
+  EXPECT_TRUE(session_->Receive(request).ok());
+  session_->Describe(&described, &room);
+  EXPECT_EQ(described.done(), 1U);
+  EXPECT_EQ(described.failed(), 1U);
+}
+
 // Three keys are assigned to each worker. It dies of the first, whose start it has `told`, or not:
 // then it was dead before the message was sent.
 class SessionDeathTest : public SessionTest, public testing::WithParamInterface<bool> {};

@@ -46,8 +46,9 @@ class PageTest : public ::testing::Test, public ServerFixture {
     Serve(options);
   }
   void ServeWithTokens() {
-    ServePage(
-        {.token_file = Secret("token", "secret"), .viewer_token_file = Secret("viewer", "look")});
+    ServePage({.token_file = Secret("token", "secret"),
+               .viewer_token_file = Secret("viewer", "look"),
+               .metrics = [] { return std::string(); }});
   }
   std::string PostTcp(const std::string& path, const std::string& json,
                       const std::string& headers = "") const {
@@ -105,6 +106,15 @@ TEST_F(PageTest, NoPathLeadsOutOfTheFiles) {
         "/ui/index.html/", "/ui/index.html%00.js", "/ui/%2fetc%2fpasswd", "//ui/", "/ui/./"}) {
     EXPECT_EQ(StatusOf(Get(path)), 404) << path;
   }
+}
+
+TEST_F(PageTest, ALogInIsSmallAndEachWrongTokenIsCounted) {
+  ServeWithTokens();
+  EXPECT_EQ(StatusOf(PostTcp("/ui/login", std::string(20000, '['))), 400);
+  EXPECT_EQ(StatusOf(LogIn("wrong")), 401);
+  EXPECT_EQ(Session("Authorization: Bearer wrong\r\n")["role"], "none");
+  EXPECT_EQ(Session("Authorization: Bearer look\r\n")["role"], "viewer");
+  EXPECT_THAT(Get("/metrics"), HasSubstr("\nwq_server_wrong_tokens_total 2\n"));
 }
 
 // --- Headers ---
