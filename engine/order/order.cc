@@ -147,7 +147,10 @@ LaneOrder::Lanes::iterator LaneOrder::NextLane() {
     return highest;
   }
   if (open.size() == 1) {
-    passed_ = 0;
+    // A lower lane that is closed now keeps its turn: or it would have none if it is closed often.
+    const Lanes& closed = lanes_[kClosed];
+    const bool lower_is_closed = !closed.empty() && closed.begin()->first < highest->first;
+    passed_ = lower_is_closed ? passed_ : 0;
     return highest;
   }
   if (passed_ + 1 < rules_.starvation_bound || WQ_MUTANT(starve)) {

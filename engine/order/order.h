@@ -130,7 +130,9 @@ class LaneOrder {
   std::array<Lanes, 3> lanes_;  // By Kind. Highest first.
   size_t len_ = 0;              // Items in all lanes.
   size_t open_ = 0;             // See OpenLen.
-  uint32_t passed_ = 0;  // Hand-outs in a row from the highest lane while a lower one was open.
+  // Hand-outs from the highest lane while a lower one was open, since that of a lower one, or since
+  // no lower one had items.
+  uint32_t passed_ = 0;
   Lane turn_ = std::numeric_limits<Lane>::max();  // The last lower lane that was served in between.
 };
 

@@ -94,7 +94,7 @@ Status Queue::Impl::AwaitRoom(const std::function<size_t()>& needed, GetterQueue
     state->CountFull();
   }
   bool in_time = options.when_full == WhenFull::kWait;
-  for (;; waited = true) {
+  for (;;) {
     const size_t places = needed();
     if (Fits(places, waited)) {
       return {};
@@ -107,6 +107,7 @@ Status Queue::Impl::AwaitRoom(const std::function<size_t()>& needed, GetterQueue
                           " keys are pending, the bound is " + std::to_string(options.max_pending));
     }
     in_time = adders.Wait(mu, deadline, std::min(places, options.max_pending), waited);
+    waited = waited || in_time;  // One that gives up had no turn.
     if (shutting_down) {
       return RefuseAdd();
     }
@@ -276,7 +277,9 @@ Status Queue::AddAfter(std::string_view key, std::chrono::microseconds delay,
   if (Status s = impl_->CheckProcess(); !s.ok()) {
     return s;
   }
+  AddOptions later = options;
   if (delay.count() <= 0) {
+    later.delay_mode = DelayMode::kEarliest;
     AddOptions at_once = options;
     at_once.debounce = Debounce{};
     Status s = Add(key, at_once, outcome);
@@ -293,7 +296,7 @@ Status Queue::AddAfter(std::string_view key, std::chrono::microseconds delay,
   const Time now = impl_->clock->Now();
   Impl::Effects effects;
   if (Status s = impl_->Requeue(
-          key, options, outcome, &effects,
+          key, later, outcome, &effects,
           [&](QueueState& state, const QueueState::Wanted& wanted, bool /*stopping*/) {
             return state.AddAfter(key, delay_us, wanted, now);
           });

@@ -166,6 +166,9 @@ Status Queue::Impl::TakeQueued(uint64_t worker, size_t limit, std::vector<HeldKe
     {
       const MutexLock lock(mu);
       status = TakeStep(worker, step_limit, keys, &wall_us, &effects);
+      if (step_begin == begin) {  // Keys that are added meanwhile would never end the call.
+        limit = std::min(limit, keys->size() - begin + state->Len() + state->Counts().delayed);
+      }
     }
     size_t bytes = 0;
     for (size_t i = step_begin; i < keys->size(); ++i) {

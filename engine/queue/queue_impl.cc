@@ -246,18 +246,21 @@ void Queue::Impl::FireIfDue(int64_t due_us, Effects* effects) {
 }
 
 int64_t Queue::Impl::FireDue() {
-  for (;;) {
-    Effects effects;
-    {
-      const MutexLock lock(mu);
-      FireDueStep(&effects);
-      if (!effects.fired) {
-        armed_us = closed ? Timer::kNever : state->NextDue().value_or(Timer::kNever);
-        return armed_us;
-      }
+  Effects effects;
+  int64_t next_us = Timer::kNever;
+  {
+    const MutexLock lock(mu);
+    FireDueStep(&effects);
+    next_us = closed ? Timer::kNever : state->NextDue().value_or(Timer::kNever);
+    if (effects.fired) {  // The next step is behind what other queues have due.
+      next_us = std::max(next_us, clock->SteadyUs());
     }
+    armed_us = next_us;
+  }
+  if (effects.fired) {
     EndFiring(std::move(effects));
   }
+  return next_us;
 }
 
 }  // namespace wq

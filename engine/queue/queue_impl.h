@@ -370,7 +370,7 @@ struct Queue::Impl final : Timer::Target, HistoryRecorder::Source {
     }
   }
   void FireIfDue(int64_t due_us, Effects* effects) WQ_REQUIRES(mu);
-  int64_t FireDue() override;  // For the timer: fires all that is due.
+  int64_t FireDue() override;  // For the timer: a step of what is due.
 
   // --- Changes (queue_change.cc) ---
 

@@ -22,9 +22,9 @@
 // A key is never reconciled by two workers at once, and a long reconcile delays no other key while
 // a worker is free. The queue may have shards; then the workers join it.
 //
-// Threading: thread-safe. The reconciler is called by all workers at once. It must not call Done.
-// It may make every other call of the queue and the controller; Stop and Drain begin, and return
-// without waiting.
+// Threading: thread-safe. The reconciler is called by all workers at once. It must not call Done or
+// PutBack of its key. It may make every other call of the queue and the controller; Stop and Drain
+// begin, and return without waiting.
 // Lifetime: within the queue's. Stop it before Store::Close, which does not wait for reconciles.
 // A crash: a key that was being reconciled is reconciled again, first in its lane; so is a key that
 // was left. A reconcile may thus run once more than needed, never once too few.

@@ -264,9 +264,9 @@ struct QueueOptions {
 
   // Prevents starvation: while lanes below the highest have keys, one of this many hand-outs is of
   // such a lane. They take turns: next is the first lane below the one that was served so the last
-  // time, and after the lowest the one below the highest. Only lanes with keys that limits do not
-  // hold back count. 1 would never serve the highest lane and is InvalidArgument. Default: 0;
-  // higher lanes are served strictly first.
+  // time, and after the lowest the one below the highest. Hand-outs count while a lower lane has a
+  // key that limits do not hold back. 1 would never serve the highest lane and is InvalidArgument.
+  // Default: 0; higher lanes are served strictly first.
   uint32_t starvation_bound = 0;
 
   // Computes the group of a key (a namespace, a tenant, the node a pod runs on), for Order::kFair,
@@ -318,7 +318,8 @@ struct QueueOptions {
 
   // Bounds the pending keys: those that are queued or held. A queue that has as many is full, and
   // when_full says what the Add of one more does. What makes no key more is never held up: the Add
-  // of a pending key, a delay that ends, a retry, a release. Default: 0, no bound.
+  // of a pending key, a delay that ends, a retry, a release. An Add that waits already goes on to
+  // wait, though its key becomes pending. Default: 0, no bound.
   size_t max_pending = 0;
 
   // What an Add does that would exceed max_pending. Default: kWait.
@@ -348,7 +349,8 @@ struct QueueOptions {
 };
 
 inline constexpr size_t kMaxKeyBytes = size_t{64} << 10;
-inline constexpr size_t kMaxGroupBytes = 1024;  // A longer group is InvalidArgument.
+// A longer group is InvalidArgument; of what QueueOptions::group_of returns the first bytes count.
+inline constexpr size_t kMaxGroupBytes = 1024;
 inline constexpr uint32_t kMaxShards = 65535;
 inline constexpr size_t kMaxCursorBytes = size_t{64} << 10;
 

@@ -111,7 +111,7 @@ NaiveQueue::Entry* NaiveQueue::Next(uint32_t shard) {
       lower_[shard] = (*next)->second.lane;
       return *next;
     }
-  } else {
+  } else if (lanes.size() == 1 || fronts.front()->second.lane != *lanes.begin()) {
     passed_[shard] = 0;
   }
   return fronts.front();

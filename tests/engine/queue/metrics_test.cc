@@ -393,5 +393,24 @@ TEST_F(MetricsTest, AProviderMayCallTheQueue) {
   provider_->on_push = nullptr;
 }
 
+// A key more for each that it takes.
+TEST_F(MetricsTest, ABatchOfKeysEndsBesideAProducer) {
+  const auto add = [this](int i) { ASSERT_TRUE(queue_->Add(std::to_string(i)).ok()); };
+  constexpr int kQueued = 1000;
+  int adds = 0;
+  while (adds < kQueued) {
+    add(adds++);
+  }
+  provider_->on_push = [&](const std::string& series) {
+    if (series.starts_with("workqueue_queue_duration") && adds < 100 * kQueued) {
+      add(adds++);
+    }
+  };
+  std::vector<HeldKey> keys;
+  ASSERT_TRUE(queue_->TryGet(SIZE_MAX, &keys).ok());
+  provider_->on_push = nullptr;
+  EXPECT_EQ(keys.size(), size_t{kQueued});
+}
+
 }  // namespace
 }  // namespace wq

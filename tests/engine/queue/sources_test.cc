@@ -291,6 +291,7 @@ TEST_F(SourcesTest, CallsGetRoomInTheirOrder) {
   EXPECT_TRUE(wait_for(2));
   Work(1);
   EXPECT_EQ(State(), "2:q 3:q");  // There is room for the second.
+  EXPECT_EQ(queue_->Add("z", {.wait_for_room = std::chrono::seconds(0)}).code(), StatusCode::kFull);
   Work(1);
   observes.join();
   EXPECT_EQ(State(), "3:q a:q b:q");
@@ -298,9 +299,9 @@ TEST_F(SourcesTest, CallsGetRoomInTheirOrder) {
   adds.join();
   // One that is refused in the end lets the next one in.
   std::thread refused([this] { EXPECT_EQ(Observe("n", "1", {"x", "y"}), "NotFound"); });
-  EXPECT_TRUE(wait_for(3));
-  std::thread behind([this] { Add("d"); });
   EXPECT_TRUE(wait_for(4));
+  std::thread behind([this] { Add("d"); });
+  EXPECT_TRUE(wait_for(5));
   ASSERT_TRUE(queue_->RemoveSource("pods").ok());
   Work(3);
   refused.join();
@@ -315,7 +316,7 @@ TEST_F(SourcesTest, CallsGetRoomInTheirOrder) {
                         {.wait_for_room = std::chrono::milliseconds(100)}),
               "Full");
   });
-  EXPECT_TRUE(wait_for(5));
+  EXPECT_TRUE(wait_for(6));
   std::thread next([this] { Add("g"); });
   Work(1);
   gives_up.join();

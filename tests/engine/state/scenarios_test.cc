@@ -271,6 +271,10 @@ const Scenario kScenarios[] = {
      {.order = Order::kPriorities, .starvation_bound = 2, .group_limits = {.max_processing = 1}},
      "add g1 group=g lane=2; add g2 group=g lane=2; add l1 lane=1; add l2 lane=1; add a lane=3;"
      "add b lane=3; add c lane=3; add d lane=3; get 5: a g1 b l1 c; done g1; get 3: g2 d l2"},
+    {"ALaneThatLimitsCloseInBetweenHasItsTurn",
+     {.order = Order::kTwoLanes, .starvation_bound = 2, .group_limits = {.max_processing = 1}},
+     "add s group=g lane=slow; add g1 group=g; add x1; add g2 group=g; add x2; get 2: g1 x1;"
+     "done g1; get: s"},
     {"GroupsAreServedInTurn", kFairly,
      "add a1 group=a; add a2 group=a; add a3 group=a; add b1 group=b; add x; add y;"
      "crash; drain: a1 b1 x a2 y a3"},
