@@ -12,7 +12,8 @@
 // forked child flushes stdio and ends the process, without the functions of atexit and without
 // destructors, which would wait for threads of the parent. To read a store that another process
 // owns, use StoreView (store_view.h).
-// Threading: thread-safe. Lifetime: a Queue* is valid until the Store is destroyed.
+// Threading: thread-safe. Lifetime: a Queue* is valid until the Store is destroyed. Close it before
+// main returns: a Store of static storage may end after what RocksDB needs.
 // Memory and threads: without them Open returns IOError. A later change that finds no memory ends
 // the process (std::terminate), as it would be half made: as by kill -9, nothing acknowledged is
 // lost. A reading that finds none may throw std::bad_alloc.
@@ -47,13 +48,15 @@ struct ReplicaState {
 
 class Store {
  public:
-  // Opens the store in `dir` and becomes its owner. A created directory has mode 0700.
+  // Opens the store in `dir` and becomes its owner. A created directory has mode 0700. If `dir` is
+  // relative, the working directory must stay the same.
   //   NotFound        the store does not exist, and create_if_missing is off. Nothing was created.
   //   AlreadyExists   the store exists, and error_if_exists is on.
   //   Locked          another process owns it, or this one was forked, without an exec, from a
-  //                   process that had opened a store; the message names the pid.
+  //                   process that had opened or read a store; the message names the pid.
   //   Corruption      damaged; the message names the file. Nothing was modified.
-  //   NotSupported    written by another format version. InvalidArgument: made inside a store.
+  //   NotSupported    written by another format version; a snapshot; a replica, which StoreOptions
+  //                   must open as one. InvalidArgument: made inside a store.
   //   IOError         a file could not be used, or there is no memory or no thread. Such an opening
   //                   may lose the memory and descriptors that it took; the next may succeed.
   // Blocks: for recovery of the write-ahead log, seconds at most.
@@ -148,7 +151,8 @@ class Store {
 
   // Stops every queue (Queue::Stop: blocked calls return), makes everything durable and closes the
   // files, so that the next opening replays nothing. Later calls return ShuttingDown. Idempotent.
-  // NotDurable: a write has failed, and so has a last attempt to recover the store.
+  // NotDurable: a write has failed, and so has a last attempt to recover the store. IOError: a file
+  // could not be synced or closed.
   // Blocks: for one flush.
   Status Close();
 

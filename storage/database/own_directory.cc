@@ -12,6 +12,7 @@
 #include "storage/check/open_check.h"
 #include "storage/database/reader_database.h"
 #include "storage/records.h"
+#include "storage/rocksdb/opening_env.h"
 
 namespace wq::storage {
 namespace {
@@ -19,11 +20,11 @@ namespace {
 // RocksDB's threads belong to the process, not to a database. A forked child does not have them,
 // and would wait for their work without a limit.
 Status CheckThreads(const std::string& dir) {
-  static const ProcessMark first_opening;
-  if (!first_opening.Forked()) return Status::Ok();
+  const ProcessMark& first = FirstThreads();
+  if (!first.Forked()) return Status::Ok();
   return Status::Locked("cannot open " + dir + ": this process was forked from process " +
-                        std::to_string(first_opening.pid()) +
-                        ", which had opened a store; use fork and exec");
+                        std::to_string(first.pid()) +
+                        ", which had opened or read a store; use fork and exec");
 }
 
 // Whether the options allow opening what was found.

@@ -101,7 +101,13 @@ int HeldBackEnv::UnSchedule(void* tag, Priority priority) {
 
 }  // namespace
 
+const ProcessMark& FirstThreads() {
+  static const ProcessMark mark;
+  return mark;
+}
+
 Status StartThreads(rocksdb::Env* env) {
+  FirstThreads();
   return WithResources("RocksDB's threads", [env] {
     // RocksDB has one more thread, a timer, while a database is open. If it cannot start it again
     // after the last database was closed, it ends the process at the next closing.

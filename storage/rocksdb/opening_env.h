@@ -13,6 +13,7 @@
 
 #include <memory>
 
+#include "base/process_mark.h"
 #include "wq/status.h"
 
 namespace rocksdb {
@@ -24,6 +25,10 @@ namespace wq::storage {
 // Starts the threads that RocksDB's databases share; otherwise it does so within DB::Open, or when
 // it has work. IOError: the system gives no thread.
 Status StartThreads(rocksdb::Env* env);
+
+// The process in which RocksDB's threads were first started, or may be: it was made by the first
+// call of this or of StartThreads.
+const ProcessMark& FirstThreads();
 
 class OpeningEnv {
  public:

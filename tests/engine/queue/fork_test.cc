@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -12,8 +13,10 @@
 #include <gtest/gtest.h>
 
 #include "tests/engine/queue/queue_fixture.h"
+#include "tests/support/environment.h"
 #include "wq/limiter.h"
 #include "wq/source.h"
+#include "wq/store_view.h"
 
 namespace wq {
 namespace {
@@ -85,6 +88,37 @@ TEST_F(QueueTest, EveryCallWithAStatusIsRefusedInAForkedProcess) {
   ASSERT_TRUE(WIFEXITED(status));
   EXPECT_EQ(WEXITSTATUS(status), 0)
       << "the place in the list of the last call that was not refused";
+}
+
+// A view has RocksDB's threads as well. In a process of its own, which has opened no store.
+TEST(ForkTest, NoStoreIsOpenedInAChildOfAProcessThatHasReadOne) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const char* const kDir = "WQ_FORK_TEST_STORE";
+  std::unique_ptr<support::ScratchDirectory> dir;
+  if (getenv(kDir) == nullptr) {
+    dir = std::make_unique<support::ScratchDirectory>();
+    ASSERT_EQ(setenv(kDir, dir->path().c_str(), 1), 0);
+    std::unique_ptr<Store> store;
+    ASSERT_TRUE(Store::Open({.create_if_missing = true}, getenv(kDir), &store).ok());
+  }
+  EXPECT_EXIT(
+      {
+        std::unique_ptr<StoreView> view;
+        const bool read = StoreView::Open(getenv(kDir), &view).ok();
+        const pid_t child = fork();
+        if (child == 0) {
+          std::unique_ptr<Store> store;
+          _exit(read && Store::Open({}, getenv(kDir), &store).code() == StatusCode::kLocked ? 0
+                                                                                            : 1);
+        }
+        int status = 0;
+        waitpid(child, &status, 0);
+        _exit(WIFEXITED(status) ? WEXITSTATUS(status) : 2);
+      },
+      testing::ExitedWithCode(0), "");
+  if (dir != nullptr) {
+    unsetenv(kDir);
+  }
 }
 
 }  // namespace
