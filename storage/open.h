@@ -40,7 +40,7 @@ struct OpenOptions {
 };
 
 // Opens `dir` and owns it until the Storage is closed or destroyed. Errors as Store::Open, and
-//   InvalidArgument  a replica, and options.replicated is off. Nothing was changed.
+//   NotSupported  a replica, and options.replicated is off. Nothing was changed.
 Status OpenStorage(const std::string& dir, const OpenOptions& options,
                    std::unique_ptr<Storage>* storage);
 

@@ -46,6 +46,7 @@ struct Importer::Impl {
   Status TargetOf(std::string_view name, Target** target);
   Status NewId(QueueId* id);
   Status CheckFree(std::string_view name, QueueId id) const;
+  Status KeepState(QueueId id, QueueInfo* info) const;
   Status FindRow(QueueId queue, RowPlace place, std::string_view key, bool* found);
   Status Add(Target* target, const Entry& entry);
   Status WriteIfLarge();
@@ -129,6 +130,9 @@ Status Importer::Impl::TargetOf(std::string_view name, Target** target) {
   if (const auto there = queues.find(name); there != queues.end()) {
     if (Status s = CheckFree(name, there->second); !s.ok()) return s;
     made.replaced = there->second;
+    if (!options.replace) {  // It stays what it is, with these keys.
+      if (Status s = KeepState(there->second, &made.info); !s.ok()) return s;
+    }
   }
   if (Status s = NewId(&made.id); !s.ok()) return s;
   if (storage != nullptr) {
@@ -163,6 +167,21 @@ Status Importer::Impl::CheckFree(std::string_view name, QueueId id) const {
   if (Status s = storage::HasNoRecords(from, id, &empty); !s.ok()) return s;
   if (empty) return {};
   return Status::AlreadyExists("queue \"" + EscapeKey(name) + "\" is there, and is not empty");
+}
+
+// Sets what a queue has beside rows.
+Status Importer::Impl::KeepState(QueueId id, QueueInfo* info) const {
+  const storage::Reader& from = storage != nullptr ? *storage : *reader;
+  std::string value;
+  storage::QueueStateRecord state;
+  Status s = storage::GetQueueState(from, id, &value, &state);
+  info->limiter_state = state.limiter_state;
+  info->paused = state.paused;
+  info->paused_until_us = state.paused_until_us;
+  info->pause_us = state.pause_us;
+  info->paused_at_us = state.paused_at_us;
+  info->shards = state.shards;
+  return s.code() == StatusCode::kNotFound ? Status::Ok() : s;
 }
 
 // Whether the imported queue has this row. A dry run has no rows, and takes keys with equal hashes
@@ -322,7 +341,7 @@ Status Importer::AddObject(std::string_view queue, const ObjectRow& object) {
 
 Status Importer::Add(std::string_view queue, const Entry& entry) {
   Entry complete = entry;
-  CompleteDelay(Clock::System()->WallUs(), &complete);
+  CompleteTimes(Clock::System()->WallUs(), &complete);
   if (Status s = CheckImported(complete); !s.ok()) return s;
   Impl::Target* target = nullptr;
   if (Status s = impl_->TargetOf(queue, &target); !s.ok()) return s;

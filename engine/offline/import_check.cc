@@ -59,7 +59,13 @@ Status RefuseImported(std::string_view what, std::string_view name, RowRule brok
   return Status::InvalidArgument(std::move(message));
 }
 
-void CompleteDelay(int64_t now_us, Entry* entry) {
+void CompleteTimes(int64_t now_us, Entry* entry) {
+  if (entry->state == EntryState::kPending && entry->added_at_us == 0) {
+    entry->added_at_us = now_us;
+  }
+  if (entry->state == EntryState::kQuarantined && entry->quarantined_at_us == 0) {
+    entry->quarantined_at_us = now_us;
+  }
   if (entry->state != EntryState::kDelayed || entry->ready_at_us <= now_us) return;
   if (entry->added_at_us == 0) entry->added_at_us = now_us;
   int64_t delay_us = 0;

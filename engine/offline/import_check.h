@@ -13,11 +13,11 @@ namespace wq {
 
 // InvalidArgument, naming the key, queue or cursor, if no queue could have this.
 Status CheckImported(const QueueInfo& info);
-// REQUIRES for a delayed entry: CompleteDelay was called.
+// REQUIRES for a delayed entry: CompleteTimes was called.
 Status CheckImported(const Entry& entry);
-// Sets the begin and the length of a delay where they are unknown (0) and its end is to come: the
-// delay begins now, and lasts until its end. Without them an opening would end it early.
-void CompleteDelay(int64_t now_us, Entry* entry);
+// Sets times that are unknown (0): a key is pending or in quarantine since now, and a delay whose
+// end is to come begins now, and lasts until then. Without these an opening would end it early.
+void CompleteTimes(int64_t now_us, Entry* entry);
 Status CheckImportedCursor(std::string_view name, std::string_view value);
 Status CheckImported(const storage::SourceRecord& source);
 // InvalidArgument that names what breaks the rule; Ok for kNone.

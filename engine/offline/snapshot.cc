@@ -12,6 +12,7 @@
 #include "base/names.h"
 #include "base/unfinished_directory.h"
 #include "storage/open.h"
+#include "storage/records.h"
 #include "storage/store_copy.h"
 #include "storage/store_directory.h"
 #include "storage/verify_files.h"
@@ -95,14 +96,31 @@ std::string EarlierOf(const std::string& dir, const std::string& uuid) {
   return latest;
 }
 
+// NotSupported: the store has only some of the keys. Whatever else is wrong, its copy shows.
+Status CheckComplete(const std::string& store) {
+  std::unique_ptr<storage::Reader> reader;
+  storage::ReplicationRecord replica;
+  const bool is_replica =
+      storage::OpenReader(store, &reader).ok() && storage::GetReplication(*reader, &replica).ok();
+  return is_replica && !replica.seeded
+             ? Status::NotSupported(store + " is a replica that is not complete yet")
+             : Status::Ok();
+}
+
 // Ok if a store may be restored to `into`.
 Status CheckFree(const std::string& into) {
   struct stat info = {};
+  struct stat parent = {};
   if (lstat(into.c_str(), &info) != 0) {
     return errno == ENOENT ? Status::Ok() : IOErrorOf("cannot inspect", into, errno);
   }
   std::vector<std::string> names;
   if (!S_ISDIR(info.st_mode)) return Status::AlreadyExists("there is " + into + " already");
+  if (lstat((into + "/..").c_str(), &parent) == 0 && parent.st_dev != info.st_dev) {
+    return Status::InvalidArgument(into +
+                                   " is a mount point, which a store that is complete cannot "
+                                   "take the place of: name a directory below it");
+  }
   if (Status s = ListDirectory(into, &names); !s.ok()) return s;
   return names.empty() ? Status::Ok()
                        : Status::AlreadyExists(into + " is not empty: it holds " + names.front());
@@ -116,13 +134,14 @@ Status Create(const std::string& store, const std::string& dir, const SnapshotOp
     return storage::Refused(store, s);
   }
   if (!found.IsWholeStore()) return storage::NotAStore(store, found);
+  if (Status s = CheckComplete(store); !s.ok()) return s;
+  const int64_t now_us = Clock::System()->WallUs();
+  const std::string path = dir + "/" + (options.name.empty() ? NameOfTime(now_us) : options.name);
   // Above the snapshot, so `dir` is not the store itself either.
-  if (Status s = storage::CheckOutsideStores(dir + "/" + NameOfTime(0)); !s.ok()) return s;
+  if (Status s = storage::CheckOutsideStores(path); !s.ok()) return s;
   if (Status s = storage::MakeDirectory(dir); !s.ok()) return s;
   std::unique_ptr<UnfinishedDirectory> unfinished;
   if (Status s = UnfinishedDirectory::Make(dir + kCreating, &unfinished); !s.ok()) return s;
-  const int64_t now_us = Clock::System()->WallUs();
-  const std::string path = dir + "/" + (options.name.empty() ? NameOfTime(now_us) : options.name);
   struct stat there = {};
   if (lstat(path.c_str(), &there) == 0)
     return Status::AlreadyExists("there is " + path + " already");
@@ -148,6 +167,7 @@ Status Create(const std::string& store, const std::string& dir, const SnapshotOp
 // REQUIRES: no path has a slash at its end.
 Status Restore(const SnapshotInfo& from, const std::string& into, const RestoreOptions& options) {
   if (Status s = CheckFree(into); !s.ok()) return s;
+  if (Status s = CheckComplete(from.path); !s.ok()) return s;
   if (Status s = storage::CheckOutsideStores(into); !s.ok()) return s;
   std::unique_ptr<UnfinishedDirectory> unfinished;
   if (Status s = UnfinishedDirectory::Make(into + kRestoring, &unfinished); !s.ok()) return s;

@@ -55,7 +55,7 @@ struct SnapshotOptions {
 // Creates a snapshot of `store` in the directory `dir`, which is created if it is missing. Its
 // files are verified, block by block, before it gets its name.
 //   NotFound         `store` is not a store.
-//   NotSupported     `store` has another format version.
+//   NotSupported     `store` has another format version, or is a replica that is not complete.
 //   InvalidArgument  an invalid name; a symbolic link; `dir` is a store, or inside one.
 //   AlreadyExists    a snapshot of this name exists; or `dir`/.creating has files, and no call has
 //                    made it.
@@ -85,8 +85,8 @@ struct RestoreOptions {
 // snapshot's store may still be in use and has changed since. It has no owner yet. Queues, keys,
 // delays, failures, cursors and times are those of the snapshot.
 //   NotFound       the snapshot does not exist.
-//   NotSupported   it has another format version.
-//   InvalidArgument `into` is inside a store or a snapshot.
+//   NotSupported   it has another format version, or is of a replica that was not complete.
+//   InvalidArgument `into` is inside a store or a snapshot, or is a mount point.
 //   AlreadyExists  `into` exists and is not an empty directory; or NEW.restoring has files, and no
 //                  call has made it.
 //   Locked         another process is restoring into `into`.

@@ -202,8 +202,8 @@ Status OwnerDatabase::KeepAhead(MutationBatch* unwritten) const {
   if (status.code() == StatusCode::kNotFound) return Status::Ok();
   if (!status.ok()) return status;
   if (!options_.replicated) {
-    return Status::InvalidArgument(dir_ + " is a replica: open it with its replication, or make " +
-                                   "it a store of this machine only (wqctl replication remove)");
+    return Status::NotSupported(dir_ + " is a replica: open it with its replication, or make " +
+                                "it a store of this machine only (wqctl replication remove)");
   }
   if (unwritten->empty() || WQ_MUTANT(process_log_before_the_log)) return status;
   MutationBatch aside;

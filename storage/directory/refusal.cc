@@ -46,6 +46,11 @@ Status NotAStore(const std::string& dir, const DirectoryInfo& found) {
     case DirectoryState::kEmpty:
       return Status::NotFound(dir + " is not a wq store: it is empty");
     case DirectoryState::kUnfinished:
+      if (found.has_claim) {
+        return Status::NotFound(dir +
+                                " is not a wq store yet: a run with --replicate began to make " +
+                                "it a replica; run that again");
+      }
       return Status::NotFound(dir +
                               " is not a wq store: its creation was not finished; create it " +
                               "again (wqctl init), which finishes that");

@@ -430,7 +430,10 @@ Status Salvaging::TakeProcessLogs() {
                    (uuid.empty() ? "missing" : "that of store " + uuid));
   }
   if (uuid_.empty()) uuid_ = uuid;
-  TakeOwnRow(kReplicationKey, &row);  // The saved store is no replica.
+  // The saved store is no replica.
+  if (TakeOwnRow(kReplicationKey, &row) && !row.As<ReplicationRecord>()->seeded) {
+    Lose(dir_, "keys of the log: it is a replica whose first copy was not finished");
+  }
   if (TakeOwnRow(kAheadKey, &row))
     TakeMutations(std::string(kAheadKey), row.As<AheadRecord>()->mutations);
   const size_t losses = records_->losses.size();

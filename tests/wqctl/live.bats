@@ -40,6 +40,7 @@ rm -q q --yes a nothing
 rm -q q --yes -o json b
 rm -q q --yes --match ^p --limit 1
 cancel-delay -q q --yes --hex --prefix 6c
+rm -q q --yes --hex 6e6f 6E6F
 rm -q none --yes x
 cancel-delay -q q --yes later a
 requeue -q q --yes delayed nothing

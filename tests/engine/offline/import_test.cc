@@ -123,11 +123,35 @@ TEST_F(ImportTest, EveryState) {
   Finish();
   EXPECT_THAT(Entries(), ElementsAre("pending a 0 #7 x1 (why)", "pending b 0 #9", "pending c 0 #10",
                                      "delayed d 0 @0+0 x2 (why)", "failing f x1 (why)",
-                                     "quarantined q 0 @0 x3 (why)"));
+                                     testing::StartsWith("quarantined q 0 @")));
   const QueueCounts counts = Recovered();
   EXPECT_EQ(counts.queued, 4U);  // The delayed key has been due since 1970.
   EXPECT_EQ(counts.failing, 3U);
   EXPECT_EQ(counts.quarantined, 1U);
+}
+
+// Keys without the record of a queue, in one that is there and empty.
+TEST_F(ImportTest, AnEmptyQueueStaysAsItIsAndItsKeysAreOfNow) {
+  std::unique_ptr<Store> store;
+  Queue* queue = nullptr;
+  ASSERT_TRUE(Store::Open({.create_if_missing = true}, dir_, &store).ok());
+  ASSERT_TRUE(store->OpenQueue("pods", {}, &queue).ok());
+  ASSERT_TRUE(queue->Pause().ok());
+  store.reset();
+  const int64_t before_us = Clock::System()->WallUs();
+  Open();
+  Added("a", EntryState::kPending);
+  Added("b", EntryState::kQuarantined);
+  Finish();
+  ASSERT_TRUE(Store::Open({}, dir_, &store).ok());
+  ASSERT_TRUE(store->OpenQueue("pods", {}, &queue).ok());
+  EXPECT_TRUE(queue->Counts().paused);
+  ASSERT_TRUE(queue->Resume().ok());
+  std::vector<HeldKey> keys;
+  ASSERT_TRUE(queue->TryGet(10, &keys).ok());
+  ASSERT_EQ(keys.size(), 1U);
+  EXPECT_GE(keys.at(0).added_at_us, before_us);
+  EXPECT_GE(queue->Quarantined().at(0).quarantined_at_us, before_us);
 }
 
 TEST_F(ImportTest, WithoutFinishNothingWasImported) {

@@ -11,6 +11,9 @@
 #include <string>
 #include <vector>
 
+#include "storage/mutation_batch.h"
+#include "storage/open.h"
+#include "storage/records.h"
 #include "tests/support/environment.h"
 #include "wq/queue.h"
 #include "wq/repair.h"
@@ -112,6 +115,24 @@ TEST_F(SnapshotTest, WhatIsNotFinishedIsNoStoreAndTheNextCallRemovesIt) {
     ASSERT_EQ(Store::Open({}, root_ / "new", &store_).ToString(), "Ok");
     store_.reset();
     std::filesystem::remove_all(root_ / "new");
+  }
+}
+
+TEST_F(SnapshotTest, ACopyThatIsNotCompleteIsNotTakenForAStore) {
+  SnapshotInfo taken;
+  RepairReport repaired;
+  store_.reset();
+  for (const bool seeded : {true, false}) {
+    std::unique_ptr<storage::Storage> storage;
+    ASSERT_TRUE(storage::OpenStorage(root_ / "store", {.replicated = true}, &storage).ok());
+    storage::MutationBatch batch;
+    storage::PutReplication({.seeded = seeded}, &batch);
+    ASSERT_TRUE(storage->Write(batch, /*sync=*/true).ok());
+    ASSERT_TRUE(storage->Close().ok());
+    const Status s = CreateSnapshot(root_ / "store", root_ / "kept", {}, &taken);
+    EXPECT_EQ(s.code(), seeded ? StatusCode::kOk : StatusCode::kNotSupported) << s.ToString();
+    ASSERT_TRUE(Repair(root_ / "store", root_ / (seeded ? "a" : "b"), &repaired).ok());
+    EXPECT_EQ(repaired.losses.empty(), seeded);
   }
 }
 

@@ -190,7 +190,7 @@ TEST_F(ReplicatedStoreTest, AReplicaIsNotOpenedAsAnOrdinaryStoreUntilItIsDetache
   }
   std::unique_ptr<Store> plain;
   const Status s = Store::Open({}, Dir("a"), &plain);
-  EXPECT_EQ(s.code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(s.code(), StatusCode::kNotSupported);
   EXPECT_THAT(s.message(), HasSubstr("replica"));
   const Status detached = DetachReplica(Dir("a"));
   ASSERT_TRUE(detached.ok()) << detached.ToString();

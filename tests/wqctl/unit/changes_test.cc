@@ -26,7 +26,7 @@ class ChangesTest : public WqctlTest {
 {"queue":"q","key":"alone","state":"failing","failures":1,"last_error":"timed out"}
 {"queue":"q","key":"held","state":"quarantined","lane":"5","group":"ns","failures":1,)"
                            << R"("last_error":"no route"}
-{"queue":"r","key":"other","state":"pending"}
+{"queue":"r","key":"other","state":"pending","added_at":"1970-01-02T00:00:00Z"}
 )";
     Out("load lines");
   }

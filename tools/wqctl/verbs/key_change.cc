@@ -352,7 +352,7 @@ Command ParseKeyChange(const Input& input) {
                   });
   }
   AddFormat(&parser, kOutcomeFormats, &args.format);
-  args.keys = EachOnce(parser.Parse());
+  args.keys = parser.Parse();
 
   const Words& words = parser.positionals();
   if (std::find(words.begin(), words.end(), "-") != words.end()) {
@@ -361,6 +361,7 @@ Command ParseKeyChange(const Input& input) {
   if (args.hex) {
     for (std::string& key : args.keys) key = KeyOfHex(key);
   }
+  args.keys = EachOnce(std::move(args.keys));
   const bool filtered = !args.filter.SelectsAll();
   if ((all || filtered) && !args.keys.empty()) Usage("give KEY..., or a filter or --all, not both");
   if (!all && !filtered && args.keys.empty()) {

@@ -176,7 +176,7 @@ wq::Status WorkStore::Attach(const std::string& owned, WorkQueues* queues, bool*
     if (!s.ok()) return s;
     if (MayBegin(name, counts)) opened.push_back(std::move(queue));
   }
-  LogInfo(owned + ": working for it");
+  LogInfo(wq::EscapeKey(owned, 4096) + ": working for it");
   if (!std::exchange(attached_before_, true)) {
     if (options_.base_delay || options_.max_delay) {
       LogWarning("--base-delay and --max-delay have no effect: the owner's delays apply");
