@@ -230,6 +230,14 @@ func TestAKeyThatNoGetTakesIsGivenBack(t *testing.T) {
 	f.set(func() { more.Session = f.session })
 	must(t, direct.Call(context.Background(), "Work/Send", more, &remote.Empty{}))
 	q.Add("a")
+	eventually(t, "it is assigned to q", func() (is bool) { // Before other is there.
+		f.set(func() {
+			for _, key := range f.assigned {
+				is = is || key == "a"
+			}
+		})
+		return is
+	})
 	wantNext(t, other, "a")
 	wantCalls(t, f, "Queue/Add first", "Queue/Add a", "give back a")
 }
