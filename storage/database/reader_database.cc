@@ -6,6 +6,7 @@
 #include <array>
 #include <map>
 #include <memory>
+#include <new>
 #include <optional>
 #include <string>
 #include <utility>
@@ -116,6 +117,9 @@ class ReaderDatabase final : public Reader {
   std::vector<rocksdb::ColumnFamilyHandle*> families_;  // By Family. Destroyed before db_.
   mutable Mutex mu_;
   mutable std::array<Iterators, kFamilyCount> idle_ WQ_GUARDED_BY(mu_);
+  // There was no memory for an iterator: RocksDB has lost a reference, and would end the process
+  // when the database is closed. So it is not closed.
+  mutable bool leaked_ WQ_GUARDED_BY(mu_) = false;
 };
 
 // An iterator for the length of one call.
@@ -126,7 +130,9 @@ class ReaderDatabase::Borrowed {
     const MutexLock lock(reader_.mu_);
     Iterators& idle = reader_.idle_[family_];
     if (idle.empty()) {
+      const bool leaked = std::exchange(reader_.leaked_, true);
       it_.reset(reader_.db_->NewIterator(rocksdb::ReadOptions(), reader_.families_[family_]));
+      reader_.leaked_ = leaked;
     } else {
       it_ = std::move(idle.back());
       idle.pop_back();
@@ -134,7 +140,10 @@ class ReaderDatabase::Borrowed {
   }
   ~Borrowed() {
     const MutexLock lock(reader_.mu_);
-    reader_.idle_[family_].push_back(std::move(it_));
+    try {
+      reader_.idle_[family_].push_back(std::move(it_));
+    } catch (const std::bad_alloc&) {  // The next call makes another.
+    }
   }
   Borrowed(const Borrowed&) = delete;
   Borrowed& operator=(const Borrowed&) = delete;
@@ -219,6 +228,12 @@ void ReaderDatabase::DropDatabase() {
   {
     const MutexLock lock(mu_);
     for (Iterators& idle : idle_) idle.clear();
+    if (std::exchange(leaked_, false)) {
+      families_.clear();
+      static_cast<void>(db_.release());
+      static_cast<void>(env_.release());
+      return;
+    }
   }
   for (rocksdb::ColumnFamilyHandle* family : families_) {
     db_->DestroyColumnFamilyHandle(family).PermitUncheckedError();
