@@ -177,7 +177,7 @@ TEST_F(SessionTest, ItsDescriptionKeepsToTheBytesAndAGiveBackIsNotDone) {
   EXPECT_LE(held.ByteSizeLong(), kBytes);
 
   v1::WorkRequest request;
-  for (const uint64_t token : {1, 2, 3, 4}) {
+  for (uint64_t token = 1; token <= 4; ++token) {
     request.add_answers()->set_token(token);
   }
   request.mutable_answers(0)->mutable_done();
