@@ -68,6 +68,15 @@ void Fill(const QuarantineRecord& record, Entry* entry) {
   entry->failures = ToInfo(record.failures);
 }
 
+void Fill(const storage::QueueStateRecord& record, QueueInfo* info) {
+  info->limiter_state = record.limiter_state;
+  info->paused = record.paused;
+  info->paused_until_us = record.paused_until_us;
+  info->pause_us = record.pause_us;
+  info->paused_at_us = record.paused_at_us;
+  info->shards = record.shards;
+}
+
 void PutEntry(QueueId queue, const Entry& entry, uint64_t sequence, MutationBatch* batch) {
   const std::string causes = storage::EncodeCauses(entry.causes);
   switch (entry.state) {

@@ -175,12 +175,7 @@ Status Importer::Impl::KeepState(QueueId id, QueueInfo* info) const {
   std::string value;
   storage::QueueStateRecord state;
   Status s = storage::GetQueueState(from, id, &value, &state);
-  info->limiter_state = state.limiter_state;
-  info->paused = state.paused;
-  info->paused_until_us = state.paused_until_us;
-  info->pause_us = state.pause_us;
-  info->paused_at_us = state.paused_at_us;
-  info->shards = state.shards;
+  Fill(state, info);
   return s.code() == StatusCode::kNotFound ? Status::Ok() : s;
 }
 

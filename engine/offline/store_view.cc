@@ -376,12 +376,7 @@ Status StoreView::Info(std::string_view queue, QueueInfo* info) const {
   if (s.code() == StatusCode::kNotFound) return Status::Ok();  // Nothing was ever added to it.
   if (!s.ok()) return impl_->Result(s);
   info->sequence_high_water = record.sequence_high_water;
-  info->limiter_state = record.limiter_state;
-  info->paused = record.paused;
-  info->paused_until_us = record.paused_until_us;
-  info->pause_us = record.pause_us;
-  info->paused_at_us = record.paused_at_us;
-  info->shards = record.shards;
+  Fill(record, info);
   return s;
 }
 
