@@ -37,8 +37,8 @@ class StreamCarrier {
 
 // The server's side of one stream of a client.
 //
-// The carrier makes these calls. Receive and ReceivedAll: one at a time, in the order of the
-// messages. Take: one at a time, possibly during Receive. Close: once, after all others have
+// The carrier makes these calls. Receive, Refuse and ReceivedAll: one at a time, in the order of
+// the messages. Take: one at a time, possibly during Receive. Close: once, after all others have
 // returned. The carrier reads the client's next message only when Receive has returned and
 // WantsMore is true, so that a client which does not read cannot fill the memory.
 class Stream {
@@ -49,6 +49,8 @@ class Stream {
   virtual Status Receive(const Message& request) = 0;
   // The client sends nothing more.
   virtual void ReceivedAll() = 0;
+  // The carrier could not pass a message to Receive, and ends the stream with `why`.
+  virtual void Refuse(const Status& /*why*/) {}
   // Whether Receive of this message may wait for the disk, beside what Method::may_wait says.
   virtual bool MayWait(const Message& /*request*/) const { return false; }
   // False: read no further message until Take has returned one.

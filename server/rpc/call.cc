@@ -282,6 +282,7 @@ void Call::OnRead(bool ok) {
 
 void Call::Refuse(const Status& status) {
   if (stream_ != nullptr) {
+    stream_->Refuse(status);
     End(status);
   } else {
     Finish(ToGrpc(status), status.code());

@@ -43,8 +43,8 @@ class WorkHub::WorkStream final : public Stream {
     const auto& request = static_cast<const v1::WorkRequest&>(message);
     if (std::shared_ptr<Session> session = Current(); session != nullptr) {
       Status s = session->Receive(request);
-      if (!s.ok()) {  // Its stream ends with this, so it has not died.
-        session->End(s);
+      if (!s.ok()) {
+        Refuse(s);
       }
       hub_->Assign(session);
       return s;
@@ -65,10 +65,16 @@ class WorkHub::WorkStream final : public Stream {
     rest.clear_hello();
     Status s = session->Receive(rest);
     if (!s.ok()) {
-      session->End(s);
+      Refuse(s);
     }
     hub_->Assign(session);
     return s;
+  }
+
+  void Refuse(const Status& why) override {  // The stream ends with this: its worker lives.
+    if (const std::shared_ptr<Session> session = Current(); session != nullptr) {
+      session->End(why);
+    }
   }
 
   void ReceivedAll() override {

@@ -262,6 +262,21 @@ TEST_F(HostileTest, AFirstMessageThatIsRefusedIsNoDeath) {
   EXPECT_EQ(pods_->Counts().failing, 0U);
 }
 
+TEST_F(HostileTest, AMessageThatTheServerCannotReadIsNoDeath) {
+  AddKeys(pods_, 1);
+  for (int i = 0; i < 3; ++i) {
+    RawWorker worker(Channel());
+    ASSERT_TRUE(worker.Send(RawWorker::Hello(1)));
+    ASSERT_TRUE(worker.ReadAssigned(1));
+    v1::WorkRequest request = DoneFor({worker.assigned()[0].token()});
+    request.mutable_answers(0)->mutable_failed()->set_error("not UTF-8: \xff");
+    worker.Send(request);
+    EXPECT_EQ(worker.Finish().error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+    Await("given back", [&] { return pods_->Counts().queued == 1; });
+  }
+  EXPECT_EQ(pods_->Counts().failing, 0U);
+}
+
 TEST_F(HostileTest, AnAnswerAtReplicatedOnOneMachineIsRefusedAndGivesItsKeyBack) {
   AddKeys(pods_, 2);
   RawWorker worker(Channel());
