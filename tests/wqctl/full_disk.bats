@@ -78,6 +78,29 @@ teardown() {
     umount full
   done
 }
+
+@test "work that begins while the disk of a server is full waits for the store" {
+  small 4150k
+  export WQ_STORE=full/s
+  wqctl init >/dev/null
+  wqctl add -q q a b >/dev/null
+  wqctl add -q other k >/dev/null
+  start owner serve
+  OWNER=$PID
+  until_ok test -S full/s/control.sock
+  leave 0
+  until_ok full_store
+  start work work -q q -- true
+  until_ok grep -q "the store has failed" work.err
+  rm full/ballast
+  wait "$PID"
+  [ "$(grep -c "the store has failed" work.err)" = 1 ]
+  contains "$(cat work.err)" "the store has recovered"
+  contains "$(cat work.err)" "succeeded 2, failed attempts 0"
+  kill "$OWNER"
+  wait "$OWNER"
+}
+
 @test "work that takes over a store whose disk is full waits for it, and then works on" {
   small 4150k
   mkfifo gate

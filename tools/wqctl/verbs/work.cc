@@ -177,14 +177,21 @@ int WorkOn(const WorkArgs& args, const CommandRunner& runner, RunParts* run, boo
 }
 
 // Opens the queues. The owner of the store may just have started, or be about to end: then tries
-// again for kOpenTime, unless a signal is pending.
+// again for kOpenTime, unless a signal is pending. An owner whose store has failed is waited for.
 wq::Status OpenQueues(RunParts* run) {
-  const auto give_up = std::chrono::steady_clock::now() + kOpenTime;
+  auto give_up = std::chrono::steady_clock::now() + kOpenTime;
+  bool reported = false;
   while (true) {
     WorkQueues queues;
     bool again = false;
     wq::Status s = run->store.Open(&queues, &again);
     if (s.ok()) run->source.SetQueues(std::move(queues));
+    if (s.code() == wq::StatusCode::kNotDurable) {
+      if (!std::exchange(reported, true)) LogHealth(s);
+      give_up = std::chrono::steady_clock::now() + kOpenTime;
+    } else if (s.ok() && reported) {
+      LogHealth(s);
+    }
     if (!again || std::chrono::steady_clock::now() >= give_up) return s;
     pollfd signals = {run->signals.fd(), POLLIN, 0};
     if (poll(&signals, 1, kOpenRetryMs) != 0) return s;
