@@ -108,8 +108,8 @@ func (f *front) set(change func()) {
 	change()
 }
 
-// badGateway is the code of a failure of a proxy.
-const badGateway = "BadGateway"
+// badGateway is the code of a failure of a proxy, notDurable that of a call that is applied.
+const badGateway, notDurable = "BadGateway", "NotDurable"
 
 // failNext makes so many of the next calls fail, whatever method they are of, or of this one.
 func (f *front) failNext(count int32, method, code string) {
@@ -138,7 +138,7 @@ func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "no server behind the proxy", http.StatusBadGateway)
 		return
 	}
-	if code != "" {
+	if code != "" && code != notDurable {
 		http.Error(w, fmt.Sprintf(`{"code": %q, "message": "by a test"}`, code),
 			http.StatusServiceUnavailable)
 		return
@@ -150,6 +150,12 @@ func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		panic(http.ErrAbortHandler)
 	}
 	defer answer.Body.Close()
+	if code == notDurable {
+		response, _ := io.ReadAll(answer.Body)
+		http.Error(w, fmt.Sprintf(`{"code": %q, "message": "by a test", "response": %s}`, code,
+			response), http.StatusInternalServerError)
+		return
+	}
 	w.Header().Set("Content-Type", answer.Header.Get("Content-Type"))
 	w.WriteHeader(answer.StatusCode)
 	if method != "Work/Work" || answer.StatusCode != http.StatusOK {

@@ -164,20 +164,18 @@ func (q *remoteQueue) addOne(key string, call addCall, at time.Time) (Outcome, e
 	var result BatchResult
 	err := q.whileFull(call.patient, func() (err error) {
 		result, err = q.addKeys(request, call.patient)
-		if err == nil && len(result.Refused) > 0 {
+		if len(result.Refused) > 0 {
 			err = result.Refused[0].Err
 		}
 		return err
 	})
 	switch {
-	case err != nil:
-		return 0, err
 	case result.Held > 0:
-		return Held, nil
+		return Held, err
 	case result.Deduplicated > 0:
-		return Deduplicated, nil
+		return Deduplicated, err
 	}
-	return Added, nil
+	return Added, err
 }
 
 // fail counts a failure of a held key when it is done.

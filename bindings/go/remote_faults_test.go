@@ -10,6 +10,7 @@ import (
 	"os"
 	"runtime"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -266,6 +267,27 @@ func TestCallsAndWorkersOfAReplicaAreRepeated(t *testing.T) {
 		_, err := q.AddWith("b", AddOptions{}) // Returns its error, and so is not repeated.
 		wantCode(t, err, code)
 	}
+}
+
+func TestAFailedStoreOfAServerSaysWhatItHasAdded(t *testing.T) {
+	f, q := serveQueue(t)
+	f.failNext(100, "Queue/Add", notDurable)
+	wantCode(t, second(q.AddWith("a", AddOptions{})), NotDurable)
+	outcome, err := q.AddWith("a", AddOptions{})
+	wantCode(t, err, NotDurable)
+	long := strings.Repeat("x", 5000)
+	_, refused := q.AddWith(long, AddOptions{})
+	wantCode(t, refused, InvalidArgument)
+	if outcome != Deduplicated {
+		t.Fatal(outcome)
+	}
+	result, err := q.AddBatch([]string{"a", "b", long}, AddOptions{})
+	if result.Added != 1 || result.Deduplicated != 1 || len(result.Refused) != 1 {
+		t.Fatalf("%+v", result)
+	}
+	wantCode(t, err, NotDurable)
+	q.Add(long)
+	wantCode(t, q.Err(), InvalidArgument)
 }
 
 func TestADelayEndsAtItsInstantThoughTheAddIsRepeated(t *testing.T) {

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "wq/internal/queue_calls.h"
 #include "wq/keys.h"
 
 namespace wq {
@@ -174,10 +175,19 @@ HttpReply AnswerUnary(const Method& method, const HttpRequest& request) {
     s = method.call(CallerOf(request), *message, response.get());
   }
   HttpReply reply{.type = kJsonType};
-  if (s.ok()) {
-    s = AppendJson(*response, &reply.body);
+  if (!IsApplied(s)) {
+    return ErrorReply(s);
   }
-  return s.ok() ? reply : ErrorReply(s);
+  if (Status json = AppendJson(*response, &reply.body); !json.ok()) {
+    return ErrorReply(json);
+  }
+  if (!s.ok()) {  // The response says what was applied in memory.
+    nlohmann::ordered_json error = ErrorObject(s);
+    error["response"] = nlohmann::ordered_json::parse(reply.body);
+    reply.status = HttpStatusOf(s.code());
+    reply.body = ToText(error);
+  }
+  return reply;
 }
 
 HttpReply AnswerStream(const Method& method, const HttpRequest& request) {

@@ -215,7 +215,6 @@ TEST_F(HttpApiTest, AStatusHasItsHttpStatus) {
                                            {Status::NotOwner("m"), 503},
                                            {Status::TimedOut("m"), 504},
                                            {Status::Corruption("m"), 500},
-                                           {Status::NotDurable("m"), 500},
                                            {Status::IOError("m"), 500},
                                            {Status::NotSupported("m"), 501}}) {
     error_ = status;
@@ -224,6 +223,14 @@ TEST_F(HttpApiTest, AStatusHasItsHttpStatus) {
     EXPECT_EQ(reply.body, "{\"code\":\"" + std::string(StatusCodeName(status.code())) +
                               "\",\"message\":\"m\"}\n");
   }
+}
+
+TEST_F(HttpApiTest, WhatAFailedStoreHasAppliedIsSaid) {
+  error_ = Status::NotDurable("m");
+  const ReceivedReply reply = Add(R"({"keys": ["YQ==", "Yg=="]})");
+  EXPECT_EQ(reply.status, 500);
+  EXPECT_THAT(reply.body,
+              testing::StartsWith(R"({"code":"NotDurable","message":"m","response":{"added":"2")"));
 }
 
 TEST_F(HttpApiTest, AMessageOfAnyBytesIsJson) {

@@ -147,6 +147,7 @@ class Report {
              wq::EscapeKey(args_.queue) + "\"");
   }
 
+  bool any() const { return done_ > 0; }
   int Finish() {
     out_.Write(OutcomeText({{{std::string(verb_.done), done_}, {"not_found", absent_, false}},
                             args_.dry_run ? "to be " : "",
@@ -318,9 +319,11 @@ int Run(const KeyChangeArgs& args) {
     return Fail(s);
   }
   Report report(args);
-  if (wq::Status s = ChangeAll(args, reached.access.get(), &report); !s.ok()) return Fail(s);
-  if (wq::Status s = reached.Close(); !s.ok()) return Fail(s);
-  return report.Finish();
+  wq::Status s = ChangeAll(args, reached.access.get(), &report);
+  if (wq::Status closed = reached.Close(); s.ok()) s = closed;
+  if (!s.ok() && !report.any()) return Fail(s);
+  const int code = report.Finish();  // What was changed before an error stays changed.
+  return s.ok() ? code : Fail(s);
 }
 
 Words EachOnce(Words keys) {

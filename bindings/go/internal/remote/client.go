@@ -26,6 +26,8 @@ type Error struct {
 	// The server was not reached, or its answer did not arrive: whether the call took effect is
 	// unknown.
 	Broken bool
+	// Of a call that the server has applied in memory only.
+	Response json.RawMessage
 }
 
 func (e *Error) Error() string { return e.Code + ": " + e.Message }
@@ -164,6 +166,10 @@ func (c *Client) call(
 	defer cancel()
 	answer, err := c.post(ctx, method, request, once)
 	if err != nil {
+		var e *Error
+		if errors.As(err, &e) && e.Response != nil {
+			json.Unmarshal(e.Response, response) // Otherwise its numbers are not known.
+		}
 		return err
 	}
 	defer answer.Body.Close()
@@ -221,9 +227,16 @@ const maxErrorBody = 1 << 20
 // refusal makes the error of an answer that is not a success.
 func (c *Client) refusal(method string, answer *http.Response) error {
 	text, _ := io.ReadAll(io.LimitReader(answer.Body, maxErrorBody))
-	var m MessageError
+	var m struct {
+		MessageError
+		Response json.RawMessage `json:"response"` // Of what was applied in memory only.
+	}
 	if json.Unmarshal(text, &m) == nil && m.Code != "" {
-		return m.Err()
+		err := m.Err()
+		if e, ok := err.(*Error); ok {
+			e.Response = m.Response
+		}
+		return err
 	}
 	e := &Error{Message: fmt.Sprintf("%s at %q: HTTP %s", method, c.target, answer.Status)}
 	if m.Message != "" {
