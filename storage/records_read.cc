@@ -11,6 +11,7 @@
 #include "storage/record_keys.h"
 #include "storage/records.h"
 #include "storage/records.pb.h"
+#include "storage/row_rules.h"
 
 namespace wq::storage {
 namespace {
@@ -49,7 +50,7 @@ Status DecodeFailures(Family family, std::string_view record_key, std::string_vi
   if (record_key.size() <= kQueuePrefixBytes) return BadRecord(family, record_key, kShortKey);
   if (!Parse(value, message)) return BadRecord(family, record_key, kBadValue);
   record->key = record_key.substr(kQueuePrefixBytes);
-  record->count = message->count();
+  record->count = std::min(message->count(), kMaxFailures);  // An earlier version loaded any.
   record->first_at_us = message->first_at_us();
   record->last_at_us = message->last_at_us();
   record->last_error = message->last_error();

@@ -4,7 +4,6 @@
 #include <string>
 #include <string_view>
 
-#include "base/causes.h"
 #include "base/mutant.h"
 #include "engine/state/queue_state.h"
 #include "storage/row_rules.h"
@@ -119,7 +118,7 @@ Status QueueState::RestoreQuarantine(const storage::QuarantineRecord& record) {
   item->failures->quarantined = true;
   item->failures->quarantined_at_us = record.quarantined_at_us;
   item->failures->lane = HasLane(record.lane) ? record.lane : kFastLane;
-  item->failures->count = std::min(record.failures.count, storage::kMaxFailures);
+  item->failures->count = record.failures.count;
   item->failures->first_at_us = record.failures.first_at_us;
   item->failures->last_at_us = record.failures.last_at_us;
   item->failures->last_error = record.failures.last_error;
@@ -205,7 +204,7 @@ Status QueueState::RestoreFailures(const storage::FailureRecord& record) {
     return Contradiction(record.key, broken);
   }
   FailureEntry* entry = Failures(item);
-  entry->count = std::min(record.count, storage::kMaxFailures);
+  entry->count = record.count;
   entry->first_at_us = record.first_at_us;
   entry->last_at_us = record.last_at_us;
   entry->last_error = record.last_error;
