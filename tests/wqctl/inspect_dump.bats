@@ -11,7 +11,7 @@ has_process_log() { contains "$(wqctl inspect)" "process log 8.0 MiB"; }
   [[ "$(wqctl inspect)" != *"process log"* ]]
   start work work -q q --follow -- sleep 1000
   until_ok has_owner
-  contains "$(wqctl inspect)" "pid $PID, running"
+  contains "$(wqctl inspect)" "process $PID, running"
   [ "$(wqctl inspect -o json | jq .store.owner_closed)" = false ]
   until_ok has_process_log  # The owner makes it once the store is open.
   kill_owner

@@ -361,7 +361,11 @@ END
     run -4 --separate-stderr apart $words
     contains "$stderr" "owned by a process of another PID namespace"
   done
+  run -0 apart inspect
+  contains "$output" "a process of another PID namespace, running"
   # From here the owner can be seen, with another number.
+  run -0 wqctl inspect
+  contains "$output" "process $OWNER, running"
   run -4 --separate-stderr wqctl load dump
   contains "$stderr" "is owned by process $OWNER"
 }

@@ -135,15 +135,6 @@ std::string PauseText(const wq::QueueSummary& queue, const Show& show) {
   return "yes, resumes " + show.Until(*queue.paused_until_us);
 }
 
-std::string OwnerText(const wq::StoreInfo& store) {
-  if (store.owner_pid == 0) return "none yet";
-  const std::string pid = "pid " + std::to_string(store.owner_pid);
-  if (store.snapshot_at_us != 0) return pid + ", when it was taken";
-  if (store.owner_alive) return pid + ", running";
-  if (store.owner_closed) return pid + ", closed it cleanly";
-  return pid + ", is gone and did not close it";
-}
-
 std::string FilesText(const wq::StoreInfo& store) {
   std::string text = "log " + FormatBytes(store.wal_bytes);
   if (store.process_log_bytes > 0) {
@@ -237,7 +228,8 @@ void PrintQueue(const wq::QueueSummary& queue, const Show& show, size_t columns,
   PrintSources(queue, out);
 }
 
-void PrintStore(const wq::StoreInfo& store, const Show& show, size_t columns, Output* out) {
+void PrintStore(const wq::StoreInfo& store, const std::string& owner, const Show& show,
+                size_t columns, Output* out) {
   const auto line = [columns, out](const std::string& label, const std::string& text) {
     Line(Padded(label, 9), text, columns, out);
   };
@@ -246,13 +238,23 @@ void PrintStore(const wq::StoreInfo& store, const Show& show, size_t columns, Ou
   line("format", std::to_string(store.format_version));
   line("made", show.Ago(store.created_at_us));
   if (store.snapshot_at_us != 0) line("snapshot", "taken " + show.Ago(store.snapshot_at_us));
-  line("owner", OwnerText(store));
+  line("owner", owner);
   if (store.opened_at_us != 0) line("opened", show.Ago(store.opened_at_us));
   if (store.written_at_us != 0) line("written", show.Ago(store.written_at_us));
   line("files", FilesText(store));
 }
 
 }  // namespace
+
+std::string OwnerText(const wq::StoreView& view) {
+  const wq::StoreInfo& store = view.info();
+  if (store.owner_alive) return view.DescribeOwner() + ", running";
+  if (store.owner_pid == 0) return "none yet";
+  const std::string pid = "pid " + std::to_string(store.owner_pid);
+  if (store.snapshot_at_us != 0) return pid + ", when it was taken";
+  if (store.owner_closed) return pid + ", closed it cleanly";
+  return pid + ", is gone and did not close it";
+}
 
 size_t Columns() {
   size_t columns = 0;
@@ -262,17 +264,19 @@ size_t Columns() {
   return std::clamp<size_t>(columns == 0 ? ColumnsOf(STDOUT_FILENO) : columns, 40, kMaxColumns);
 }
 
-void PrintStoreText(const wq::StoreInfo& store, const std::vector<wq::QueueSummary>& queues,
-                    const Show& show, size_t columns, Output* out) {
-  PrintStore(store, show, columns, out);
+void PrintStoreText(const wq::StoreInfo& store, const std::string& owner,
+                    const std::vector<wq::QueueSummary>& queues, const Show& show, size_t columns,
+                    Output* out) {
+  PrintStore(store, owner, show, columns, out);
   for (const wq::QueueSummary& queue : queues) PrintQueue(queue, show, columns, out);
 }
 
-void PrintStoreTable(const wq::StoreInfo& store, const std::vector<wq::QueueSummary>& queues,
-                     const Show& show, bool wide, Output* out) {
+void PrintStoreTable(const wq::StoreInfo& store, const std::string& owner,
+                     const std::vector<wq::QueueSummary>& queues, const Show& show, bool wide,
+                     Output* out) {
   Table stores({"STORE", "UUID", "FORMAT", "OWNER"}, out);
   stores.Add({wq::EscapeKey(store.dir, 4096), wq::EscapeKey(store.uuid),
-              std::to_string(store.format_version), OwnerText(store)});
+              std::to_string(store.format_version), owner});
   stores.Finish();
   out->Write("\n");
   std::vector<std::string> header = {"QUEUE",   "PENDING",     "LANES",     "DELAYED",

@@ -16,11 +16,16 @@ namespace wqctl {
 // The width of COLUMNS, or of the terminal on stdout; 80 without either.
 size_t Columns();
 
+// Who owns the store, or did.
+std::string OwnerText(const wq::StoreView& view);
+
 // Fits `columns`, which are at least 40, but for long names and absolute times.
-void PrintStoreText(const wq::StoreInfo& store, const std::vector<wq::QueueSummary>& queues,
-                    const Show& show, size_t columns, Output* out);
+void PrintStoreText(const wq::StoreInfo& store, const std::string& owner,
+                    const std::vector<wq::QueueSummary>& queues, const Show& show, size_t columns,
+                    Output* out);
 // `wide`: with a column for each bound of what is due.
-void PrintStoreTable(const wq::StoreInfo& store, const std::vector<wq::QueueSummary>& queues,
-                     const Show& show, bool wide, Output* out);
+void PrintStoreTable(const wq::StoreInfo& store, const std::string& owner,
+                     const std::vector<wq::QueueSummary>& queues, const Show& show, bool wide,
+                     Output* out);
 
 }  // namespace wqctl

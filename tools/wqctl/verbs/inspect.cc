@@ -162,6 +162,7 @@ int InspectQueues(const wq::StoreView& view, const std::vector<std::string>& nam
     for (const std::string& name : names) out.Write(wq::EscapeKey(name) + "\n");
     return out.Finish(kExitOk);
   }
+  const std::string owner = OwnerText(view);  // At once: the summaries may take seconds.
   std::vector<wq::QueueSummary> queues;
   const wq::SummaryOptions options{.now_us = args.show.now_us};
   for (const std::string& name : names) {
@@ -175,9 +176,9 @@ int InspectQueues(const wq::StoreView& view, const std::vector<std::string>& nam
   } else if (!IsTable(args.format)) {
     out.Write(SummariesJson(view.info(), queues, args.show.now_us));
   } else if (args.format == Format::kText) {
-    PrintStoreText(view.info(), queues, args.show, Columns(), &out);
+    PrintStoreText(view.info(), owner, queues, args.show, Columns(), &out);
   } else {
-    PrintStoreTable(view.info(), queues, args.show, args.format == Format::kWide, &out);
+    PrintStoreTable(view.info(), owner, queues, args.show, args.format == Format::kWide, &out);
   }
   return out.Finish(kExitOk);
 }
