@@ -50,6 +50,11 @@ func (e *eventHandler[object, request]) OnUpdate(oldObj, newObj any) {
 	if !ok || !isNew {
 		return
 	}
+	if before.GetUID() != o.GetUID() { // It was deleted and made again while the watch was broken.
+		e.remove(before, true)
+		e.add(o, false)
+		return
+	}
 	if version := versionOf(o); version != "" && version == versionOf(before) {
 		return // A resync: its observation would wait for a store that has failed.
 	}
@@ -69,16 +74,20 @@ func (e *eventHandler[object, request]) OnDelete(obj any) {
 	o, ok := obj.(object)
 	switch {
 	case ok:
-		deleted := event.TypedDeleteEvent[object]{Object: o, DeleteStateUnknown: isUnknown}
-		e.observeDeleted(nameOf(o), e.unlessDropped(
-			func(p predicate.TypedPredicate[object]) bool { return p.Delete(deleted) },
-			func(ctx context.Context, to *recorder[request]) { e.handler.Delete(ctx, deleted, to) }),
-			e.rows.ObserveDeleted)
+		e.remove(o, isUnknown)
 	case isUnknown:
 		e.observeDeleted(unknown.Key, nil, e.rows.ObserveDeleted)
 	default:
 		e.objectOf(obj) // Says what it is.
 	}
+}
+
+func (e *eventHandler[object, request]) remove(o object, isUnknown bool) {
+	deleted := event.TypedDeleteEvent[object]{Object: o, DeleteStateUnknown: isUnknown}
+	e.observeDeleted(nameOf(o), e.unlessDropped(
+		func(p predicate.TypedPredicate[object]) bool { return p.Delete(deleted) },
+		func(ctx context.Context, to *recorder[request]) { e.handler.Delete(ctx, deleted, to) }),
+		e.rows.ObserveDeleted)
 }
 
 // handling calls the handler; nil: a predicate drops the event, and may guard the handler against

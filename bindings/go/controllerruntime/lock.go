@@ -14,13 +14,14 @@ import (
 )
 
 // Lock is a lock for manager.Options.LeaderElectionResourceLockInterface that whoever owns the
-// store has: there is one election, and no process is the leader of the manager and not the owner
-// of its queues. The owner of a store that is not replicated is the process that has it open.
+// store has: there is one election, and only the owner of the queues becomes the leader of the
+// manager. The owner of a store that is not replicated is the process that has it open.
 //
 //	manager.Options{LeaderElection: true, LeaderElectionReleaseOnCancel: true,
 //		LeaderElectionResourceLockInterface: controllerruntime.NewLock(store, replica)}
 //
-// When the ownership ends, the queues end at once, and the manager within its RenewDeadline. A lock
+// When the ownership ends, the queues end at once, and the manager within its RenewDeadline: until
+// then a reconcile that is under way, and what the manager runs beside the queues, go on. A lock
 // is lost for good, even if the process owns the store again: its queues were closed. So it is for
 // one manager, and the process ends with that, as controller-runtime demands.
 type Lock struct {

@@ -226,6 +226,26 @@ func TestADeletionIsMappedAnewByWhatIsKeptOfTheObject(t *testing.T) {
 	second.stop(t)
 }
 
+// A list behind a broken watch may have another object of the name. Client-go calls that an update.
+func TestAnObjectThatWasMadeAgainIsNoUpdate(t *testing.T) {
+	dir, server := t.TempDir()+"/store", newAPIServer("db")
+	refer := forLabel(map[string][]string{"db": {"orders"}, "cache": {"pages"}})
+	unchanged := predicate.TypedGenerationChangedPredicate[*corev1.Secret]{}
+	first := watchSecrets(t, dir, server, refer, wq.QueueOptions[string]{}, unchanged)
+	first.sync(t)
+	first.wantWork(t, "orders")
+	again := secret(1, "cache")
+	again.UID = "another"
+	server.Modify(again)
+	eventually(t, "it is seen", func() bool { return first.queue.Len() == 2 })
+	first.wantWork(t, "orders", "pages")
+	first.stop(t)
+
+	server.Delete(secret(1, "db")) // The fake has both.
+	second := watchSecrets(t, dir, server, refer, wq.QueueOptions[string]{}, unchanged)
+	second.wantAll(t)
+}
+
 func TestAnUpdateThatTheHandlerIgnoresIsNoChangeAtTheRestart(t *testing.T) {
 	dir, server := t.TempDir()+"/store", newAPIServer("db")
 	to := handler.TypedFuncs[*corev1.Secret, string]{
