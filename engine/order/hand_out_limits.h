@@ -67,12 +67,6 @@ class HandOutLimits {
   // is 0, its bucket is full. `any_queued`: the queue has keys to hand out.
   Group* Wake(int64_t steady_us, bool any_queued);
 
-  // All groups are gone.
-  void Clear() {
-    waiting_.clear();
-    all_.flow = nullptr;
-  }
-
  private:
   GroupFlow& FlowOf(Group* group);
   void Settle(Group* group, int64_t now_us);

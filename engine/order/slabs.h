@@ -46,7 +46,11 @@ class SlabPool {
       : object_bytes_(object_bytes),
         place_bytes_(object_bytes + kGapBytes),
         capacity_(kPlacesBytes / place_bytes_) {}
-  ~SlabPool() { Clear(); }
+  // REQUIRES: each object was given back, or passed to FreeWithPool.
+  ~SlabPool() {
+    FreeAll(roomy_);
+    FreeAll(full_);
+  }
   SlabPool(const SlabPool&) = delete;
   SlabPool& operator=(const SlabPool&) = delete;
 
@@ -83,11 +87,6 @@ class SlabPool {
 #ifdef WQ_ADDRESS_SANITIZER
     Poison(memory, SlabOf(memory)->pool->object_bytes_);
 #endif
-  }
-  // Frees all blocks. REQUIRES: each object was given back, or passed to FreeWithPool.
-  void Clear() {
-    FreeAll(std::exchange(roomy_, nullptr));
-    FreeAll(std::exchange(full_, nullptr));
   }
 
  private:
@@ -214,7 +213,6 @@ class Slabs {
       SlabPool::FreeWithPool(object.release());
     }
   }
-  void Clear() { pool_.Clear(); }  // As SlabPool::Clear.
 
  private:
   static_assert(std::is_trivially_destructible_v<T>);

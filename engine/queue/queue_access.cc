@@ -8,17 +8,6 @@
 #include "wq/limiter.h"
 
 namespace wq {
-namespace {
-
-size_t& CountOf(AddOutcome outcome, BatchResult* result) {
-  if (outcome == AddOutcome::kHeld) {
-    return result->held;
-  }
-  return outcome == AddOutcome::kAdded ? result->added : result->deduplicated;
-}
-
-}  // namespace
-
 class DirectAccess final : public QueueAccess {
  public:
   explicit DirectAccess(Queue* queue) : queue_(queue) {}
@@ -106,7 +95,7 @@ class DirectAccess final : public QueueAccess {
       } else if (!IsApplied(s)) {
         return s;
       } else {
-        ++CountOf(outcome, result);
+        CountOutcome(outcome, result);
       }
     }
     return queue_->Flush(durability);

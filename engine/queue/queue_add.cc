@@ -21,20 +21,6 @@ constexpr size_t kBatchStepBytes = size_t{256} << 10;
 // How many keys ahead of the one that is being added the cache lines of keys are fetched.
 constexpr size_t kAddsAhead = 16;
 
-void Count(AddOutcome outcome, BatchResult* result) {
-  switch (outcome) {
-    case AddOutcome::kAdded:
-      ++result->added;
-      break;
-    case AddOutcome::kDeduplicated:
-      ++result->deduplicated;
-      break;
-    case AddOutcome::kHeld:
-      ++result->held;
-      break;
-  }
-}
-
 }  // namespace
 
 std::string Queue::Impl::GroupOf(std::string_view key, const AddOptions& add) const {
@@ -197,7 +183,7 @@ Status Queue::Impl::AddKeys(Batch* call, Time now) {
         call->groups.empty() ? std::string_view() : call->groups[i - call->begin];
     const QueueState::Added added =
         AddOne(call->keys[i], call->options, WantedOf(call->options, group), now);
-    Count(added.outcome, call->result);
+    CountOutcome(added.outcome, call->result);
     call->last = std::max(call->last, added.position);
   }
   return {};

@@ -63,6 +63,13 @@ class FullCount {
   uint64_t adds_ = 0;
 };
 
+template <typename Result>  // A BatchResult or an ObserveResult.
+void CountOutcome(AddOutcome outcome, Result* result) {
+  ++(outcome == AddOutcome::kAdded  ? result->added
+     : outcome == AddOutcome::kHeld ? result->held
+                                    : result->deduplicated);
+}
+
 struct Queue::Impl final : Timer::Target, HistoryRecorder::Source {
   // `journal` is nullptr for a queue in memory only. All pointers are borrowed.
   // `store_fence` is nullptr unless the store is replicated.

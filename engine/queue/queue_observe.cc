@@ -299,11 +299,7 @@ Position Queue::Impl::AddObserved(const ObserveCall& call, Time now) const {
     const QueueState::Added added =
         AddOne(call.keys[i], call.options, WantedOf(call.options, group), now);
     last = std::max(last, added.position);
-    ObserveResult& result = *call.result;
-    const bool held = added.outcome == AddOutcome::kHeld;
-    ++(added.outcome == AddOutcome::kAdded ? result.added
-       : held                              ? result.held
-                                           : result.deduplicated);
+    CountOutcome(added.outcome, call.result);
   }
   return last;
 }

@@ -48,8 +48,6 @@ class CauseTable {
       item->caused = false;
     }
   }
-  // REQUIRES: all items are destroyed, or will be.
-  void Clear() { causes_.clear(); }
 
  private:
   absl::flat_hash_map<const Item*, std::unique_ptr<ItemCauses>> causes_;

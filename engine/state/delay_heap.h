@@ -28,18 +28,11 @@ class DelayHeap {
   // The first entry if it is due at `now_us`, otherwise nullptr. Does not remove it.
   DelayEntry* Due(int64_t now_us);
 
-  size_t capacity() const { return entries_.capacity(); }
-
   // O(log n). Sets the entry's serial. REQUIRES: the due time does not change until the entry is
   // removed.
   void Push(DelayEntry* entry);
   // O(log n). REQUIRES: the entry is in the heap.
   void Remove(DelayPointer entry);
-  // Forgets all entries, which the caller frees, and frees the memory.
-  void Clear() {
-    entries_ = std::vector<DelaySlot>();
-    run_.Clear();
-  }
 
  private:
   const DelaySlot& First() const;

@@ -18,17 +18,13 @@ auto PlaceIn(std::vector<DelaySlot>& slots, size_t at) {
 
 }  // namespace
 
-void DueRun::Clear() {
+DueRun::~DueRun() {
   for (; removed_ > 0; ++next_) {
     if (slots_[next_].entry->item == nullptr) {
       DelayPointer(slots_[next_].entry).reset();
       --removed_;
     }
   }
-  slots_ = std::vector<DelaySlot>();
-  bounds_ = std::vector<size_t>();
-  next_ = 0;
-  sorted_ = 0;
 }
 
 void DueRun::Fill(std::vector<DelaySlot> slots) {

@@ -32,7 +32,7 @@ struct DelaySlot {
 class DueRun {
  public:
   DueRun() = default;
-  ~DueRun() { Clear(); }
+  ~DueRun();
   DueRun(const DueRun&) = delete;
   DueRun& operator=(const DueRun&) = delete;
 
@@ -44,8 +44,6 @@ class DueRun {
   void Fill(std::vector<DelaySlot> slots);
   // Amortised O(log n). REQUIRES: the entry is in the run.
   void Remove(DelayPointer entry);
-  // Forgets the entries that are left, and frees the memory.
-  void Clear();
 
  private:
   void Advance();

@@ -21,15 +21,8 @@ void GroupTable::Assign(Item* item, std::string_view name) {
   }
 }
 
-Group* GroupTable::Find(std::string_view name) const {
-  const auto it = groups_.find(name);
-  return it == groups_.end() ? nullptr : it->second.get();
-}
-
 Group* GroupTable::FindOrInsert(std::string_view name) {
-  if (Group* const group = Find(name); group != nullptr) {
-    return group;
-  }
+  if (const auto it = groups_.find(name); it != groups_.end()) return it->second.get();
   auto group = std::make_unique<Group>();
   group->name = name;
   const std::string_view own_name = group->name;

@@ -14,8 +14,6 @@ class GroupTable {
   // Replaces the item's group by the one of this name. An empty name: none.
   void Assign(Item* item, std::string_view name);
 
-  Group* Find(std::string_view name) const;  // nullptr: there is none.
-  Group* FindOrInsert(std::string_view name);
   void DropIfUnused(Group* group);
   void DropUnused();
   template <typename Visit>
@@ -26,6 +24,8 @@ class GroupTable {
   }
 
  private:
+  Group* FindOrInsert(std::string_view name);
+
   absl::flat_hash_map<std::string_view, std::unique_ptr<Group>>
       groups_;  // The names are views of Group::name.
 };

@@ -58,10 +58,4 @@ void ItemMemory::FreeWithPool(Item* item) {
   }
 }
 
-void ItemMemory::Clear() {
-  for (SlabPool& pool : pools_) {
-    pool.Clear();
-  }
-}
-
 }  // namespace wq

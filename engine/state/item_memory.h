@@ -29,11 +29,9 @@ class ItemMemory {
 
   Item* Make(std::string_view key, uint32_t hash);
   static void Free(Item* item);
-  // Destroys the item, but its memory is freed by Clear or with this object, and that of its delay
-  // by or with its Slabs.
+  // Destroys the item, but its memory is freed with this object, and that of its delay with its
+  // Slabs.
   static void FreeWithPool(Item* item);
-  // REQUIRES: each item was freed, or passed to FreeWithPool.
-  void Clear();
 
  private:
   std::deque<SlabPool> pools_;  // By size: sizeof(Item), then 8 bytes more each.

@@ -67,14 +67,6 @@ ItemTable::~ItemTable() {
   std::free(places_);
 }
 
-void ItemTable::Clear() {
-  DestroyItems();
-  memory_.Clear();
-  std::free(std::exchange(places_, nullptr));
-  size_ = 0;
-  Resize(kLeastPlaces);
-}
-
 // Leaves places_ as it was.
 void ItemTable::DestroyItems() {
   for (size_t at = 0; at <= mask_; ++at) {

@@ -71,9 +71,6 @@ class ItemTable {
   // Frees the item, and shrinks the table when most places are empty, so that a queue that was long
   // once does not stay large. Amortised O(1).
   void Erase(Item* item);
-  // Destroys all items and frees their memory. REQUIRES: the Slabs of their delays are cleared or
-  // destroyed next.
-  void Clear();
 
   // Begins to load the place of the key, or of the item, into the cache. Any thread may call it at
   // any time, without a lock.

@@ -5,8 +5,8 @@
 //   std::cout << taken.path << "\n";          // "/backup/pods/20261121T142317.123456Z"
 //   s = wq::RestoreSnapshot("/backup/pods", "/var/lib/pods.new.wq", {}, &from);   // The latest.
 //
-// A snapshot is a directory like a store's: StoreView, Verify and the reading commands of wqctl,
-// diff included, accept it. No process can own it, so it never changes. Works on a store that is
+// A snapshot is a directory like a store's: StoreView, Verify and the reading commands of wqctl
+// accept it. No process can own it, so it never changes. Works on a store that is
 // closed or has crashed, and beside a running owner, which takes no part in it and is not paused.
 // The snapshot has everything that was acknowledged at kProcess or kPower before it (for kAsync
 // without a process log, Flush first), and a prefix of the calls after that. In the store's file

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "server/page/embedded_files.h"
@@ -17,6 +18,16 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kTypes = 
      {".js", "text/javascript; charset=utf-8"},
      {".svg", "image/svg+xml"},
      {".txt", "text/plain; charset=utf-8"}}};
+
+// By the suffix.
+std::string_view ContentTypeOf(std::string_view name) {
+  for (const auto& [suffix, type] : kTypes) {
+    if (name.ends_with(suffix)) {
+      return type;
+    }
+  }
+  return "application/octet-stream";
+}
 
 HttpReply FileReply(const EmbeddedFile& file, const HttpRequest& request) {
   const std::string tag = "\"" + std::string(file.hash) + "\"";
@@ -35,15 +46,6 @@ HttpReply ToRoot(const HttpRequest&) {
 }
 
 }  // namespace
-
-std::string_view ContentTypeOf(std::string_view name) {
-  for (const auto& [suffix, type] : kTypes) {
-    if (name.ends_with(suffix)) {
-      return type;
-    }
-  }
-  return "application/octet-stream";
-}
 
 void AddPageFiles(Http* http) {
   for (const EmbeddedFile& file : EmbeddedFiles()) {

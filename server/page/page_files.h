@@ -7,16 +7,11 @@
 // Threading: thread-safe after AddPageFiles.
 #pragma once
 
-#include <string_view>
-
 #include "server/http/http.h"
 
 namespace wq {
 
 // Also sends / and /ui to /ui/.
 void AddPageFiles(Http* http);
-
-// The content type of a file by its suffix; "application/octet-stream" if it is not known.
-std::string_view ContentTypeOf(std::string_view name);
 
 }  // namespace wq

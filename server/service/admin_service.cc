@@ -3,12 +3,15 @@
 #include <chrono>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "server/api/convert.h"
 #include "server/service/services.h"
 #include "wq/keys.h"
 #include "wq/queue.h"
+#include "wq/queue_access.h"
 #include "wq/snapshot.h"
 #include "wq/store.h"
 #include "wq/v1/admin.pb.h"
@@ -32,6 +35,31 @@ Status ReadStore(const StoreAccess& access, v1::GetStoreResponse* response) {
     }
   }
   return {};
+}
+
+Status ChangeKeys(StoreAccess* access, const v1::ChangeRequest& request,
+                  v1::ChangeResponse* response) {
+  KeyChange change = KeyChange::kRemove;
+  if (Status s = FromKind(request.kind(), &change); !s.ok()) {
+    return s;
+  }
+  std::optional<Durability> durability;
+  if (Status s = FromDurability(request.durability(), &durability); !s.ok()) {
+    return s;
+  }
+  Queue* queue = nullptr;
+  if (Status s = access->Find(request.queue(), false, &queue); !s.ok()) {
+    return s;
+  }
+  const ChangeOptions options{.durability = durability.value_or(queue->durability()),
+                              .delay = std::chrono::microseconds(request.delay_us()),
+                              .per_second = request.per_second()};
+  const std::vector<std::string_view> keys(request.keys().begin(), request.keys().end());
+  ChangeResult result;
+  Status s = AccessTo(queue)->Change(change, keys, options, &result);
+  response->set_done(result.done);
+  response->mutable_absent()->Add(result.absent.begin(), result.absent.end());
+  return s;
 }
 
 Status PauseQueue(StoreAccess* access, const v1::PauseRequest& request) {

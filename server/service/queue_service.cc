@@ -20,10 +20,6 @@ constexpr std::string_view kQueueService = "wq.v1.Queue";
 constexpr int kManyKeys = 4096;
 constexpr int kMaxKeys = 100'000;
 
-std::vector<std::string_view> Views(const google::protobuf::RepeatedPtrField<std::string>& keys) {
-  return {keys.begin(), keys.end()};
-}
-
 // Whether a change of so many keys takes long, or waits for the disk, or for opening the queue.
 bool MayWait(const StoreAccess& access, std::string_view name, int keys, v1::Durability wanted) {
   const Queue* const open = access.FindOpen(name);
@@ -67,7 +63,8 @@ Status AddKeys(StoreAccess* access, const v1::AddRequest& request, v1::AddRespon
   add.wait_for_room = std::chrono::microseconds(0);  // This thread has other calls to answer.
   const auto delay = std::min(std::chrono::microseconds(request.delay_us()), kMaxDelay);
   BatchResult result;
-  Status s = AccessTo(queue)->Add(Views(request.keys()), add, delay, &result);
+  const std::vector<std::string_view> keys(request.keys().begin(), request.keys().end());
+  Status s = AccessTo(queue)->Add(keys, add, delay, &result);
   ToBatch(result, response);
   return s;
 }
@@ -83,30 +80,6 @@ Status ReadCounts(StoreAccess* access, const v1::CountsRequest& request,
 }
 
 }  // namespace
-
-Status ChangeKeys(StoreAccess* access, const v1::ChangeRequest& request,
-                  v1::ChangeResponse* response) {
-  KeyChange change = KeyChange::kRemove;
-  if (Status s = FromKind(request.kind(), &change); !s.ok()) {
-    return s;
-  }
-  std::optional<Durability> durability;
-  if (Status s = FromDurability(request.durability(), &durability); !s.ok()) {
-    return s;
-  }
-  Queue* queue = nullptr;
-  if (Status s = access->Find(request.queue(), false, &queue); !s.ok()) {
-    return s;
-  }
-  const ChangeOptions options{.durability = durability.value_or(queue->durability()),
-                              .delay = std::chrono::microseconds(request.delay_us()),
-                              .per_second = request.per_second()};
-  ChangeResult result;
-  Status s = AccessTo(queue)->Change(change, Views(request.keys()), options, &result);
-  response->set_done(result.done);
-  response->mutable_absent()->Add(result.absent.begin(), result.absent.end());
-  return s;
-}
 
 void AddQueueService(StoreAccess* access, MethodTable* table) {
   table->Add(Unary<v1::AddRequest, v1::AddResponse>(

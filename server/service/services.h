@@ -14,9 +14,7 @@
 #include "server/browse/search_turns.h"
 #include "server/work/work_hub.h"
 #include "wq/history.h"
-#include "wq/queue_access.h"
 #include "wq/v1/browse.pb.h"
-#include "wq/v1/queue.pb.h"
 
 namespace wq {
 
@@ -46,9 +44,5 @@ struct BrowseAccess {
 void AddBrowseKeys(const BrowseAccess& browse, MethodTable* table);
 // Admin.ChangeMatching. `browse.access` is set.
 void AddChangeMatching(const BrowseAccess& browse, MethodTable* table);
-
-// Admin.Change.
-Status ChangeKeys(StoreAccess* access, const v1::ChangeRequest& request,
-                  v1::ChangeResponse* response);
 
 }  // namespace wq

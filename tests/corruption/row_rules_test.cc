@@ -7,7 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "storage/open.h"
 #include "storage/record_keys.h"
 #include "storage/records.h"
 #include "storage/row_rules.h"

@@ -167,7 +167,7 @@ plant headers_open_with_a_paragraph engine/item.h '// An item, without a guard.'
 plant the_where_page_is_true docs/where.md '| Where? | [`engine/none.cc`](../engine/none.cc) | `None` |'
 # shellcheck disable=SC2016
 plant the_where_page_is_true docs/where.md '| Where? | [`storage/db.cc`](../storage/db.cc) | `None` |'
-plant pictures_are_of_their_sources docs/pictures/parts.dot 'digraph parts {}'
+plant pictures_are_of_their_sources docs/pictures/key.dot 'digraph key {}'
 plant short_lines engine/queue/queue.cc "// $(printf 'x%.0s' {1..98})"
 plant short_lines docs/testing.md "$(printf 'word %.0s' {1..21})"
 

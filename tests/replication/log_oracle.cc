@@ -34,7 +34,7 @@ void LogOracle::Look() {
   LogState state;
   ASSERT_TRUE(log_->State(&state).ok());
   ASSERT_GE(state.last, last_) << "a complete group was erased";
-  // The layout is that of storage/log_group.h, which this must not use.
+  // The layout is that of storage/replication/log_group.h, which this must not use.
   constexpr size_t kPiece = 18;
   std::string mutations;
   uint64_t group_epoch = 0;

@@ -5,8 +5,8 @@
 //   Simulation simulation(seed);
 //   simulation.Run();           // Failures are those of the test.
 //
-// The engine's part (engine/replication/replica.cc), which has threads, is done by the steps: they
-// use LocalReplica, ReplicatedStorage, checkpoints and Maintenance in the same order.
+// The engine's part (engine/replication/replica_node.cc), which has threads, is done by the steps:
+// they use LocalReplica, ReplicatedStorage, checkpoints and Maintenance in the same order.
 #pragma once
 
 #include <chrono>

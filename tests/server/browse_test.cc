@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "tests/server/browse_fixture.h"
-#include "wq/keys.h"
 #include "wq/live_worker.h"
 
 namespace wq {

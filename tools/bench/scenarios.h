@@ -47,7 +47,7 @@ void Serving(Bench& bench);
 void NoiseChild(Bench& bench);
 // served/served_store.cc
 void ServerChild(Bench& bench);
-// replication/scenario_replication.cc; replication/without_etcd.cc in a build without wq::etcd
+// replication/scenario_replication.cc
 void Replicated(Bench& bench);
 // replication/replicas.cc
 void ReplicatedFollowerChild(Bench& bench);

@@ -22,7 +22,7 @@ command -v go >/dev/null || test+=(golang-go)  # Any of the last years will do.
 # prometheus starts a service on the port 9090, which the tests do not use, either. chromium shows the
 # page, and nodejs drives it. The tools of file systems make those that
 # tests mount, if they may.
-check=("${test[@]}" clang clang-tidy clang-format shellcheck golang-go zsh fish groff-base less
+check=("${test[@]}" clang clang-tidy clang-format shellcheck golang-go zsh fish groff-base
   lintian chromium nodejs mypy python3-yaml prometheus e2fsprogs xfsprogs btrfs-progs
   dpkg-dev file)
 

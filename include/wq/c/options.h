@@ -202,8 +202,8 @@ typedef struct wq_add_options {
   // For wq_queue_add_rate_limited: the limiter's delay, or retry_delay_us, is cut to max_delay_us.
   int32_t has_max_delay;
   int64_t max_delay_us;
-  // Why the key needs work, and the header traceparent of W3C Trace Context; see wq/cause.h. Not
-  // NUL-terminated. NULL: none.
+  // Why the key needs work, and the header traceparent of W3C Trace Context; see Cause in
+  // wq/options.h. Not NUL-terminated. NULL: none.
   const char* reason;
   size_t reason_size;
   const char* trace_parent;

@@ -97,12 +97,12 @@ TEST(ProgressMeterTest, TheRateIsThatOfTheLastSeconds) {
 
 TEST(ProgressMeterTest, ALaterStepIsShownAtOnceAndBeginsItsOwnRate) {
   ProgressMeter meter(0, {});
-  meter.Begin({.name = "diff: reading", .unit = "keys"}, 0);
-  Expect(&meter, {{2, {2000}, "diff: reading: 2 000 keys, 1000/s"}});
-  meter.Begin({.name = "diff: comparing", .unit = "keys"}, 2 * kSecond);
-  Expect(&meter, {{2, {}, "diff: comparing: 0 keys"}, {3, {7}, "diff: comparing: 7 keys, 7.0/s"}});
-  meter.Begin({.name = "diff: closing"}, 3 * kSecond);
-  Expect(&meter, {{3, {}, "diff: closing"}});
+  meter.Begin({.name = "load: reading", .unit = "keys"}, 0);
+  Expect(&meter, {{2, {2000}, "load: reading: 2 000 keys, 1000/s"}});
+  meter.Begin({.name = "load: adding", .unit = "keys"}, 2 * kSecond);
+  Expect(&meter, {{2, {}, "load: adding: 0 keys"}, {3, {7}, "load: adding: 7 keys, 7.0/s"}});
+  meter.Begin({.name = "load: closing"}, 3 * kSecond);
+  Expect(&meter, {{3, {}, "load: closing"}});
   ProgressMeter at_once(7 * kSecond, {.delay_us = 0});
   at_once.Begin({.name = "load", .unit = "keys"}, 7 * kSecond);
   Expect(&at_once, {{7, {}, "load: 0 keys"}});

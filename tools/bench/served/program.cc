@@ -62,11 +62,6 @@ uint16_t FreePort() {
   return ntohs(address.sin_port);
 }
 
-Server::Server(const std::string& program, const Arguments& arguments)
-    : port_(FreePort()), child_(program, arguments(port_)) {
-  close(ConnectSoon(port_));
-}
-
 std::string FindProgram(const std::string& program, const std::string& installed_by) {
   const char* const path = std::getenv("PATH");
   std::istringstream folders(std::string(path == nullptr ? "" : path) + ":/usr/bin:/usr/sbin");

@@ -1,37 +1,18 @@
-// Server and Connection: another program on loopback, and one client of it.
+// Connection: a client of another program on loopback.
 //
-//   Server server("/usr/bin/etcd", [&](uint16_t port) { return arguments; });
-//   Connection connection(server.port());
+//   Connection connection(port);
 //   connection.Send("GET / HTTP/1.1\r\n\r\n");
 //   std::string reply = connection.ReadLine();
 //
-// A failure ends the process; its parent then kills the server (see Child::Group).
+// A failure ends the process; its parent then kills the program (see Child::Group).
 // Thread-compatible.
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <string_view>
-#include <vector>
-
-#include "tools/bench/process.h"
 
 namespace wq::bench {
-
-// A server on a free port. The destructor kills it.
-class Server {
- public:
-  using Arguments = std::function<std::vector<std::string>(uint16_t port)>;
-  // Blocks until the server accepts connections.
-  Server(const std::string& program, const Arguments& arguments);
-
-  uint16_t port() const { return port_; }
-
- private:
-  const uint16_t port_;
-  Child child_;
-};
 
 // A port of loopback that was free: it was bound and closed again.
 uint16_t FreePort();

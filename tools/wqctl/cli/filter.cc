@@ -8,7 +8,6 @@
 
 #include "base/mutant.h"
 #include "tools/wqctl/text/number.h"
-#include "wq/keys.h"
 
 namespace wqctl {
 

@@ -79,6 +79,28 @@ wq::Status NameOfHost(std::string* name) {
   return CheckReplicaName(*name, "give --replica: the name of this host");
 }
 
+// Reads the endpoints and the prefix. InvalidArgument: names the part of the URL that is wrong.
+wq::Status ParseLogUrl(const std::string& url, wq::EtcdOptions* options) {
+  if (!url.starts_with(kScheme)) return BadUrl(url, "it does not begin with etcd://");
+  const size_t slash = url.find('/', kScheme.size());
+  if (slash == std::string::npos) return BadUrl(url, "it has no prefix");
+  const std::string addresses = url.substr(kScheme.size(), slash - kScheme.size());
+  options->prefix = url.substr(slash);
+  options->endpoints = absl::StrSplit(addresses, ',');
+  for (const std::string& endpoint : options->endpoints) {
+    if (std::string why = ProblemOfEndpoint(endpoint); !why.empty()) return BadUrl(url, why);
+  }
+  const std::string& prefix = options->prefix;
+  const std::string shown = "the prefix \"" + wq::EscapeKey(prefix, 100) + "\" ";
+  if (prefix == "/") return BadUrl(url, "its prefix is empty");
+  if (prefix.back() == '/') return BadUrl(url, shown + "ends with \"/\"");
+  if (prefix.size() > kMaxPrefixBytes) return BadUrl(url, shown + "is longer than 512 bytes");
+  if (!std::all_of(prefix.begin(), prefix.end(), [](char c) { return c > ' ' && c <= '~'; })) {
+    return BadUrl(url, shown + "has a byte that is no visible ASCII character");
+  }
+  return {};
+}
+
 }  // namespace
 
 void AddLogOptions(VerbParser* parser, LogArgs* args, bool with_replica) {
@@ -99,27 +121,6 @@ void AddLogOptions(VerbParser* parser, LogArgs* args, bool with_replica) {
   parser->NonEmpty("--etcd-user", "USER", "Log in to etcd as USER", &args->etcd_user);
   parser->NonEmpty("--etcd-password-file", "FILE", "The password of USER is in FILE",
                    &args->etcd_password_file);
-}
-
-wq::Status ParseLogUrl(const std::string& url, wq::EtcdOptions* options) {
-  if (!url.starts_with(kScheme)) return BadUrl(url, "it does not begin with etcd://");
-  const size_t slash = url.find('/', kScheme.size());
-  if (slash == std::string::npos) return BadUrl(url, "it has no prefix");
-  const std::string addresses = url.substr(kScheme.size(), slash - kScheme.size());
-  options->prefix = url.substr(slash);
-  options->endpoints = absl::StrSplit(addresses, ',');
-  for (const std::string& endpoint : options->endpoints) {
-    if (std::string why = ProblemOfEndpoint(endpoint); !why.empty()) return BadUrl(url, why);
-  }
-  const std::string& prefix = options->prefix;
-  const std::string shown = "the prefix \"" + wq::EscapeKey(prefix, 100) + "\" ";
-  if (prefix == "/") return BadUrl(url, "its prefix is empty");
-  if (prefix.back() == '/') return BadUrl(url, shown + "ends with \"/\"");
-  if (prefix.size() > kMaxPrefixBytes) return BadUrl(url, shown + "is longer than 512 bytes");
-  if (!std::all_of(prefix.begin(), prefix.end(), [](char c) { return c > ' ' && c <= '~'; })) {
-    return BadUrl(url, shown + "has a byte that is no visible ASCII character");
-  }
-  return {};
 }
 
 wq::Status CheckLogArgs(const LogArgs& args) {

@@ -37,9 +37,6 @@ struct LogArgs {
 // The options about the log. `with_replica`: also --replica and --lease.
 void AddLogOptions(VerbParser* parser, LogArgs* args, bool with_replica);
 
-// Reads the endpoints and the prefix. InvalidArgument: names the part of the URL that is wrong.
-wq::Status ParseLogUrl(const std::string& url, wq::EtcdOptions* options);
-
 // InvalidArgument: the URL, the name of the replica, or options that do not go together.
 wq::Status CheckLogArgs(const LogArgs& args);
 

@@ -9,7 +9,6 @@
 #include "tools/wqctl/text/exit_code.h"
 #include "tools/wqctl/text/json.h"
 #include "tools/wqctl/text/listing.h"
-#include "tools/wqctl/text/log.h"
 #include "tools/wqctl/text/output.h"
 #include "tools/wqctl/text/progress.h"
 #include "wq/keys.h"

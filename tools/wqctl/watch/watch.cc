@@ -1,4 +1,4 @@
-// wqctl watch, top: the queues as they change, in place on a terminal, or as JSON lines.
+// wqctl watch: the queues as they change, in place on a terminal, or as JSON lines.
 #include <sys/ioctl.h>
 #include <unistd.h>
 
