@@ -424,9 +424,7 @@ TEST_F(HostileTest, MoreConnectionsThanPermittedAreClosed) {
   size_t refused = 0;
   for (int i = 0; i < 60; ++i) {
     auto worker = std::make_unique<RawWorker>(Channel());
-    v1::WorkRequest hello = RawWorker::Hello(1);
-    hello.mutable_hello()->set_tells_starts(true);  // So none dies of the key that it is assigned.
-    worker->Send(hello);
+    worker->Send(RawWorker::Hello(1));
     if (worker->Read()) {
       workers.push_back(std::move(worker));
     } else {
@@ -436,13 +434,15 @@ TEST_F(HostileTest, MoreConnectionsThanPermittedAreClosed) {
   EXPECT_LE(workers.size(), 20U);
   EXPECT_GE(refused, 40U);
   workers.resize(1);
+  Await("connections are free, and no worker is left that would die of the key", [&] {
+    std::unique_ptr<LiveStore> live;
+    std::vector<LiveWorkerInfo> left;
+    return LiveStore::Connect(store_dir_, &live).ok() && live->Workers("", &left).ok() &&
+           left.size() == 1;
+  });
   AddKeys(pods_, 1);
   ASSERT_TRUE(workers[0]->ReadAssigned(1));
   workers.clear();
-  Await("connections are free", [&] {
-    std::unique_ptr<LiveStore> live;
-    return LiveStore::Connect(store_dir_, &live).ok();
-  });
   ExpectServed();
 }
 
