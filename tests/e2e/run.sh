@@ -17,5 +17,6 @@ go mod download k8s.io/kubernetes || { echo 'run.sh: skipped: the modules cannot
 export WQ_E2E_PROGRAMS=$build/e2e WQ_E2E_WQCTL=$build/wqctl
 mkdir -p "$WQ_E2E_PROGRAMS"
 CGO_ENABLED=0 go build -o "$WQ_E2E_PROGRAMS/" tool  # etcd is called "server".
+(cd ../../examples/kubernetes && go build -o "$WQ_E2E_PROGRAMS/" .)
 go vet ./...
 go test -tags wq_etcd -count=1 -timeout 7200s -v ./...

@@ -8,7 +8,7 @@
 #   without-cgo vet and the tests of remote queues, without cgo and without libwq
 #   bench       the benchmarks, as tools/bench/go_bench.sh runs them, with few keys
 #   controllerruntime  vet and all tests of the module in controllerruntime, with the real
-#               controller-runtime and client-go
+#               controller-runtime and client-go, and vet of examples/kubernetes
 # Exit status 77: skipped; the output says why.
 set -euo pipefail
 
@@ -64,6 +64,9 @@ controllerruntime() {
   cd controllerruntime
   go mod download || { echo 'go_test: skipped: the modules cannot be downloaded' >&2; exit 77; }
   go test -race -vet=all -count=1 -timeout 3600s ./...
+  cd ../../../examples/kubernetes
+  go mod download || { echo 'go_test: skipped: the modules cannot be downloaded' >&2; exit 77; }
+  go vet ./...
 }
 
 cd "$module"
