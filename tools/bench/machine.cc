@@ -13,6 +13,8 @@
 #include <sstream>
 #include <thread>
 
+#include "tools/bench/bench.h"
+
 namespace wq::bench {
 namespace {
 
@@ -65,6 +67,25 @@ size_t ResidentBytes() {
   size_t resident = 0;
   file >> size >> resident;
   return resident * static_cast<size_t>(sysconf(_SC_PAGESIZE));
+}
+
+size_t PeakResidentBytes() {
+  std::ifstream file("/proc/self/status");
+  for (std::string word; file >> word;) {
+    if (word == "VmHWM:") {
+      size_t kib = 0;
+      file >> kib;
+      return kib * 1024;
+    }
+  }
+  Require(false, "/proc/self/status has no peak");
+  return 0;
+}
+
+void BeginPeak() {
+  std::ofstream file("/proc/self/clear_refs");
+  file << "5" << std::flush;
+  Require(file.good(), "the peak cannot be reset");
 }
 
 size_t DirectoryBytes(const std::string& dir) {

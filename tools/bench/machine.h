@@ -16,7 +16,10 @@ struct Machine {
 };
 Machine InspectMachine(const std::string& dir);
 
-size_t ResidentBytes();                         // Of this process.
+size_t ResidentBytes();  // Of this process.
+// The most that it was since the last BeginPeak, or since the start of the process.
+size_t PeakResidentBytes();
+void BeginPeak();
 size_t DirectoryBytes(const std::string& dir);  // Allocated on disk by all files in `dir`.
 // How often the threads of this process have waited since its start.
 size_t VoluntarySwitches();

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/hold_watch.h"
+#include "tools/bench/machine.h"
 #include "tools/bench/scenarios.h"
 #include "tools/bench/subjects.h"
 #include "wq/clock.h"
@@ -52,13 +53,18 @@ std::string VersionOf(size_t object, size_t change) {
   return text;
 }
 
-// Observes each object once, which maps to itself; returns the seconds.
-template <typename To>
-double ObserveAll(To* to, const Keys& objects, size_t change, bool changed) {
+std::vector<std::string> VersionsOf(const Keys& objects, size_t change) {
   std::vector<std::string> versions;
   for (size_t i = 0; i < objects.size(); ++i) {
     versions.push_back(VersionOf(i, change));
   }
+  return versions;
+}
+
+// Observes each object once, which maps to itself; returns the seconds.
+template <typename To>
+double ObserveAll(To* to, const Keys& objects, const std::vector<std::string>& versions,
+                  bool changed) {
   const Stopwatch watch;
   for (size_t i = 0; i < objects.size(); ++i) {
     const std::string_view object = objects[i];
@@ -118,6 +124,8 @@ void Resyncs(Bench& bench) {
 void Sources(Bench& bench) {
   const Keys objects(bench.settings().keys, bench.settings().seed);
   const auto count = static_cast<double>(objects.size());
+  const std::vector<std::string> first = VersionsOf(objects, 0);
+  const std::vector<std::string> second = VersionsOf(objects, 1);
   bench.Alternate({[&](const std::string& dir) {
     Subject subject = Subject::Open(dir);
     Stopwatch watch;
@@ -126,12 +134,12 @@ void Sources(Bench& bench) {
     DrainAll(subject.queue, objects.size());
     Source source;
     Require(subject.queue->OpenSource("objects", &source), "OpenSource");
-    ObserveAll(&source, objects, 0, true);
+    ObserveAll(&source, objects, first, true);
     DrainAll(subject.queue, objects.size());
-    const double changed = ObserveAll(&source, objects, 1, true);
+    const double changed = ObserveAll(&source, objects, second, true);
     bench.Note("Observe, changed", kPerSecond, Rate(objects.size(), changed));
     DrainAll(subject.queue, objects.size());
-    const double unchanged = ObserveAll(&source, objects, 1, false);
+    const double unchanged = ObserveAll(&source, objects, second, false);
     bench.Note("Observe, unchanged", kPerSecond, Rate(objects.size(), unchanged));
     Require(subject.store->Close(), "Close");
     subject = {};
@@ -145,13 +153,17 @@ void Sources(Bench& bench) {
     bench.Note("bytes an object in memory", kBytes, static_cast<double>(after - before) / count);
     Require(subject.queue->OpenSource("objects", &source), "OpenSource");
     holds.Reset();
+    BeginPeak();
+    const size_t resident = ResidentBytes();
     std::unique_ptr<SourceList> list;
     Require(source.BeginList({}, &list), "BeginList");
-    double seconds = ObserveAll(list.get(), objects, 1, false);
+    double seconds = ObserveAll(list.get(), objects, second, false);
     watch = Stopwatch();
     Require(list->End(), "End");
     seconds += watch.Seconds();
     bench.Note("list, unchanged", kSeconds, seconds);
+    bench.Note("memory of a list", kBytes,
+               static_cast<double>(PeakResidentBytes()) - static_cast<double>(resident));
     bench.Note("longest hold of a lock in a list", kMicroseconds,
                std::chrono::duration<double, std::micro>(holds.Longest()).count());
     RequireEqual(subject.queue->Len(), 0, "keys after a list without changes");
@@ -168,6 +180,10 @@ void Sources(Bench& bench) {
               .figure = "list, unchanged",
               .at_most = true,
               .bound = 4e-6 * count});
+  bench.Want({.what = "memory of a list of unchanged objects",
+              .figure = "memory of a list",
+              .at_most = true,
+              .bound = 64 << 20});
   bench.Want({.what = "longest hold of a lock in a list",
               .figure = "longest hold of a lock in a list",
               .at_most = true,
