@@ -29,14 +29,26 @@ using wq::c::QueueObject;
 using wq::c::SourceObject;
 using wq::c::StoreObject;
 
-// Copies the observation, checked. The keys borrow its bytes.
-Status ReadObservation(const wq_observation* in, wq_observation* seen,
-                       std::vector<std::string_view>* keys) {
+// Copies the observation, checked but for its keys.
+Status ReadObservation(const wq_observation* in, wq_observation* seen) {
   return FirstError({NotNull("observation", in), wq::c::ReadSized("observation", in, seen),
                      CheckInput("observation.object", seen->object, seen->object_size),
                      CheckInput("observation.version", seen->version, seen->version_size),
                      CheckInput("observation.tombstone", seen->tombstone, seen->tombstone_size),
-                     wq::c::ReadKeys("observation.keys", seen->keys, seen->keys_size, keys)});
+                     seen->before == nullptr
+                         ? Status::Ok()
+                         : wq::c::CheckOutput("observation.before", seen->before)});
+}
+
+// A key list of the row: the object, its version, its tombstone, and its keys. Empty: of none.
+Status AssignRow(const char* what, wq::SeenObject row, wq_bytes* list) {
+  if (row.object.empty()) {
+    return wq::c::AssignKeys(what, {}, list);
+  }
+  std::vector<std::string> parts = {std::move(row.object), std::move(row.version),
+                                    std::move(row.tombstone)};
+  parts.insert(parts.end(), row.keys.begin(), row.keys.end());
+  return wq::c::AssignKeys(what, parts, list);
 }
 
 // Observes by a Source or a SourceList.
@@ -48,12 +60,19 @@ Status Observe(Source& source, const wq_observation& seen,
   if (seen.deleted != 0) {
     return source.ObserveDeleted(object, keys, options, did);
   }
-  return source.Observe({.object = object,
-                         .version = {seen.version, seen.version_size},
-                         .keys = keys,
-                         .tombstone = {seen.tombstone, seen.tombstone_size},
-                         .filtered = seen.filtered != 0},
-                        options, did);
+  wq::SeenObject before;
+  Status status = source.Observe({.object = object,
+                                  .version = {seen.version, seen.version_size},
+                                  .keys = keys,
+                                  .tombstone = {seen.tombstone, seen.tombstone_size},
+                                  .filtered = seen.filtered != 0,
+                                  .before = seen.before == nullptr ? nullptr : &before},
+                                 options, did);
+  if (seen.before == nullptr) {
+    return status;
+  }
+  return FirstError(
+      {std::move(status), AssignRow("observation.before", std::move(before), seen.before)});
 }
 
 // Calls `body(list)`, one call of a list at a time. A callback would wait for its own call.
@@ -126,11 +145,16 @@ wq_code wq_source_observe(wq_source source, const wq_observation* observation,
     std::vector<std::string_view> keys;
     wq::c::CallOptions call;
     if (Status s =
-            FirstError({ReadObservation(observation, &seen, &keys),
-                        result == nullptr ? Status::Ok() : wq::c::CheckSized("result", result),
-                        wq::c::ToAddOptions(options, &call)});
+            FirstError({ReadObservation(observation, &seen),
+                        result == nullptr ? Status::Ok() : wq::c::CheckSized("result", result)});
         !s.ok()) {
       return s;
+    }
+    Status bad = FirstError({wq::c::ReadKeys("observation.keys", seen.keys, seen.keys_size, &keys),
+                             wq::c::ToAddOptions(options, &call)});
+    if (!bad.ok()) {
+      keys.assign(1, {});  // Is refused, and the object counts as seen.
+      call.options = {};
     }
     wq::ObserveResult did;
     Status status;
@@ -141,6 +165,9 @@ wq_code wq_source_observe(wq_source source, const wq_observation* observation,
     } else {
       const MutexLock lock(of.mu);
       status = Observe(*of.list, seen, keys, call.options, &did);
+    }
+    if (!bad.ok()) {
+      return bad;
     }
     if (result != nullptr && IsApplied(status)) {
       wq::c::WriteSized(wq_observe_result{.size = 0,
@@ -183,14 +210,11 @@ wq_code wq_source_next_deleted(wq_source list, wq_bytes* row, wq_error* error) {
     if (Status s = wq::c::CheckOutput("row", row); !s.ok()) {
       return s;
     }
-    wq::DeletedObject deleted;
+    wq::SeenObject deleted;
     if (Status s = of.NextDeleted(&deleted); !s.ok()) {
       return s;
     }
-    std::vector<std::string> parts = {std::move(deleted.object), std::move(deleted.version),
-                                      std::move(deleted.tombstone)};
-    parts.insert(parts.end(), deleted.keys.begin(), deleted.keys.end());
-    return wq::c::AssignKeys("row", parts, row);
+    return AssignRow("row", std::move(deleted), row);
   });
 }
 

@@ -46,8 +46,9 @@ typedef struct wqgo_observed {
 
 static inline wqgo_observed wqgo_observe(wq_source source, _GoString_ object, _GoString_ version,
                                          _GoString_ tombstone, const char* keys, size_t keys_size,
-                                         int32_t filtered, int32_t deleted, wq_add_options options,
-                                         _GoString_ reason, _GoString_ trace_parent) {
+                                         int32_t filtered, int32_t deleted, wq_bytes* before,
+                                         wq_add_options options, _GoString_ reason,
+                                         _GoString_ trace_parent) {
   const _GoString_ no_group = {0};
   const wq_add_options all = wqgo_with_texts(options, no_group, reason, trace_parent);
   const wq_observation seen = {.size = sizeof seen,
@@ -60,7 +61,8 @@ static inline wqgo_observed wqgo_observe(wq_source source, _GoString_ object, _G
                                .tombstone = _GoStringPtr(tombstone),
                                .tombstone_size = _GoStringLen(tombstone),
                                .filtered = filtered,
-                               .deleted = deleted};
+                               .deleted = deleted,
+                               .before = before};
   wqgo_observed observed = {.did = {.size = sizeof observed.did}};
   wq_error error;
   const wq_code code = wq_source_observe(source, &seen, &all, &observed.did, &error);

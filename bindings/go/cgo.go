@@ -203,11 +203,16 @@ func takeKeys(from C.wqgo_getter, max int) (keys []taken, code Code, err error) 
 // readKeys returns the keys of the list that the call writes, such as a store's names of queues.
 func readKeys(body func(list *C.wq_bytes, e *C.wq_error) C.wq_code) ([]string, error) {
 	list, err := readBytes(body)
+	return keysIn(list), err
+}
+
+// keysIn returns the keys of a key list.
+func keysIn(list string) []string {
 	keys := []string{}
 	for key := ""; list != ""; keys = append(keys, key) {
 		key, list = nextKey(list)
 	}
-	return keys, err
+	return keys
 }
 
 // readBytes returns the bytes that the call writes.

@@ -23,9 +23,19 @@ func (q *linkedQueue) removeSource(name string) error {
 }
 
 func (s linkedSource) observe(o observed, options AddOptions) (ObserveResult, error) {
+	var before *C.wq_bytes
+	var row buffer
+	if o.before != nil {
+		row = takeBuffer()
+		defer row.giveBack()
+		before = &row.c.bytes
+	}
 	seen := C.wqgo_observe(s.handle, o.object, o.version, o.tombstone,
-		firstOf(o.keys), C.size_t(len(o.keys)), toInt(o.filtered), toInt(o.deleted),
+		firstOf(o.keys), C.size_t(len(o.keys)), toInt(o.filtered), toInt(o.deleted), before,
 		addOptionsToC(options), options.Reason, options.TraceParent)
+	if before != nil && seen.result.code == C.WQ_OK {
+		*o.before = keysIn(row.text())
+	}
 	return ObserveResult{Changed: seen.did.changed != 0, Added: int(seen.did.added),
 		Deduplicated: int(seen.did.deduplicated), Held: int(seen.did.held)}, errorOf(seen.result)
 }

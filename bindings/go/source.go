@@ -30,6 +30,12 @@ type Source[T comparable] struct {
 	backend sourceBackend
 }
 
+// SeenObject is what the source remembers of an object.
+type SeenObject[T comparable] struct {
+	Object, Version, Tombstone string
+	Items                      []T // Without those that the codec cannot decode.
+}
+
 // Observation is what is seen of an object. Object, Version and Tombstone are any bytes.
 type Observation[T comparable] struct {
 	Object string // 1 to 4096 bytes: "namespace/name".
@@ -37,7 +43,8 @@ type Observation[T comparable] struct {
 	// "": the object counts as changed.
 	Version string
 	// Items are what to reconcile, such as the object's owner; at most 1000, and 64 KiB of keys. Those
-	// of the observation before that are not among them are added, too, once.
+	// of the observation before that are not among them are added, too, once. Of an object whose
+	// version has not changed only those are added that are new, or are no more.
 	Items []T
 	// Tombstone is what the caller needs to know of the object once it is deleted: at most 4096 bytes.
 	Tombstone string
@@ -47,6 +54,12 @@ type Observation[T comparable] struct {
 	// its items and its tombstone are.
 	// Without Items those of the observation before stay, which costs a read of the row.
 	Filtered bool
+	// Before, if not nil, becomes what the source remembers of the object if that is of another
+	// version, or of none as this one: then nothing is done, as if the observation were refused.
+	// Otherwise its Object becomes "", and the observation is made. So a mapping that reads other
+	// objects is asked about what the object was, too: its items are added by Queue.AddBatch, and the
+	// object is observed again without Before.
+	Before *SeenObject[T]
 }
 
 // ObserveResult is what an observation did.
@@ -63,12 +76,6 @@ type ListOptions struct {
 	// Fingerprint is what the caller's code is. What was seen under another one counts as changed: a
 	// new fingerprint asks for a full pass.
 	Fingerprint string
-}
-
-// DeletedObject is what the source remembers of an object that is gone.
-type DeletedObject[T comparable] struct {
-	Object, Version, Tombstone string
-	Items                      []T // Without those that the codec cannot decode.
 }
 
 // SourceInfo counts what a source has seen.
@@ -93,6 +100,7 @@ type observed struct {
 	object, version, tombstone string
 	keys                       []byte // A key list.
 	filtered, deleted          bool
+	before                     *[]string // Not nil: see Observation.Before. Empty: no row.
 }
 
 // appendKey appends a key to a key list: its size as 4 bytes, little-endian, and the key.
@@ -124,7 +132,7 @@ func (q *Queue[T]) Sources() ([]SourceInfo, error) { return q.backend.sources() 
 // fingerprint and scope. InvalidArgument: a bound is exceeded, an item has no valid key, or the
 // options have a delay. Full: the queue has no room for all items. NotFound: the source was
 // removed. After these nothing has changed. Blocks: as AddWith; for reading the row if the items
-// differ, or if the observation is filtered and has none.
+// differ, if the observation is filtered and has none, or for Before.
 func (s *Source[T]) Observe(o Observation[T], options AddOptions) (ObserveResult, error) {
 	return s.queue.observe(s.backend, o, false, options)
 }
@@ -168,22 +176,25 @@ func (l *SourceList[T]) Observe(o Observation[T], options AddOptions) (ObserveRe
 // NextDeleted returns the next object of this scope that was neither listed nor observed since
 // BeginList. The caller may map it to more items, and pass them to ObserveDeleted; End does the
 // rest. NotFound: there is no other. Blocks: for reading rows.
-func (l *SourceList[T]) NextDeleted() (DeletedObject[T], error) {
-	var deleted DeletedObject[T]
+func (l *SourceList[T]) NextDeleted() (SeenObject[T], error) {
 	if l.closed.Load() {
-		return deleted, errListClosed
+		return SeenObject[T]{}, errListClosed
 	}
 	row, err := l.backend.nextDeleted()
 	if err != nil {
-		return deleted, err
+		return SeenObject[T]{}, err
 	}
-	deleted.Object, deleted.Version, deleted.Tombstone = row[0], row[1], row[2]
+	return l.queue.seenObject(row), nil
+}
+
+func (q *Queue[T]) seenObject(row []string) SeenObject[T] {
+	seen := SeenObject[T]{Object: row[0], Version: row[1], Tombstone: row[2]}
 	for _, key := range row[3:] {
-		if item, err := l.queue.codec.Decode(key); err == nil {
-			deleted.Items = append(deleted.Items, item)
+		if item, err := q.codec.Decode(key); err == nil {
+			seen.Items = append(seen.Items, item)
 		}
 	}
-	return deleted, nil
+	return seen
 }
 
 // ObserveDeleted is Source.ObserveDeleted, unless the object was seen since BeginList: what
@@ -228,19 +239,36 @@ var observedKeys = sync.Pool{New: func() any { return new([]byte) }}
 
 func (q *Queue[T]) observe(by sourceBackend, o Observation[T], deleted bool,
 	options AddOptions) (ObserveResult, error) {
-	if err := checkNoDelay(options); err != nil {
-		return ObserveResult{}, err
-	}
 	keys := observedKeys.Get().(*[]byte)
 	defer observedKeys.Put(keys)
 	*keys = (*keys)[:0]
-	for _, item := range o.Items {
-		key, err := q.codec.Encode(item)
+	seen := observed{object: o.Object, version: o.Version, tombstone: o.Tombstone,
+		filtered: o.Filtered, deleted: deleted}
+	if o.Before != nil {
+		*o.Before = SeenObject[T]{}
+	}
+	bad := checkNoDelay(options)
+	for i := 0; i < len(o.Items) && bad == nil; i++ {
+		key, err := q.codec.Encode(o.Items[i])
 		if err != nil {
-			return ObserveResult{}, noKey(err)
+			bad = noKey(err)
 		}
 		*keys = appendKey(*keys, key)
 	}
-	return by.observe(observed{object: o.Object, version: o.Version, tombstone: o.Tombstone,
-		keys: *keys, filtered: o.Filtered, deleted: deleted}, options)
+	if bad != nil {
+		seen.keys = []byte{0} // No key list: it is refused, and the object counts as seen.
+		_, _ = by.observe(seen, AddOptions{})
+		return ObserveResult{}, bad
+	}
+	seen.keys = *keys
+	if o.Before == nil {
+		return by.observe(seen, options)
+	}
+	var row []string
+	seen.before = &row
+	result, err := by.observe(seen, options)
+	if len(row) > 0 {
+		*o.Before = q.seenObject(row)
+	}
+	return result, err
 }

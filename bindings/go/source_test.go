@@ -81,7 +81,7 @@ func TestARestartReconcilesOnlyWhatChanged(t *testing.T) {
 	}
 	gone, err := list.NextDeleted()
 	must(t, err)
-	want := DeletedObject[string]{"0", "1", "labels of 0", []string{"0"}}
+	want := SeenObject[string]{"0", "1", "labels of 0", []string{"0"}}
 	if fmt.Sprint(gone) != fmt.Sprint(want) {
 		t.Fatalf("%q", gone)
 	}
@@ -145,6 +145,69 @@ func TestAnObservationThatIsOutOfBoundsIsRefused(t *testing.T) {
 		list.Close()
 	}
 	wantQueued(t, q)
+}
+
+func TestTheRowOfAnotherVersionIsReturnedBeforeTheChange(t *testing.T) {
+	store := diskStore(t, t.TempDir()+"/store")
+	defer store.Close()
+	q := openQueue(t, store, QueueOptions[string]{})
+	source := openSource(t, q)
+	before := SeenObject[string]{Object: "of another call"}
+	o := Observation[string]{Object: "secret", Version: "1", Items: []string{"a", "b"},
+		Tombstone: "db", Before: &before}
+	must(t, second(source.Observe(o, AddOptions{})))
+	if before.Object != "" {
+		t.Fatalf("%+v", before)
+	}
+	wantQueued(t, q, "a", "b")
+	o.Version, o.Items, o.Tombstone = "2", []string{"c"}, "mail"
+	result, err := source.Observe(o, AddOptions{})
+	must(t, err)
+	if result.Changed || fmt.Sprint(before) != "{secret 1 db [a b]}" {
+		t.Fatalf("%+v %+v", result, before)
+	}
+	wantQueued(t, q, "a", "b")
+	o.Before = nil
+	must(t, second(source.Observe(o, AddOptions{})))
+	wantQueued(t, q, "a", "b", "c")
+}
+
+// pickyCodec has no key for "bad".
+type pickyCodec struct{ stringCodec[string] }
+
+func (c pickyCodec) Encode(item string) (string, error) {
+	if item == "bad" {
+		return "", errors.New("it is bad")
+	}
+	return c.stringCodec.Encode(item)
+}
+
+func TestWhatIsRefusedInGoIsNoDeletion(t *testing.T) {
+	store := diskStore(t, t.TempDir()+"/store")
+	defer store.Close()
+	q := openQueue(t, store, QueueOptions[string]{Codec: pickyCodec{}})
+	source := openSource(t, q)
+	list := beginList(t, source)
+	for _, object := range []string{"o", "p"} {
+		must(t, second(list.Observe(observation(object, "1"), AddOptions{})))
+		wantNext(t, q, object)
+		q.Done(object)
+	}
+	must(t, list.End(AddOptions{}))
+	list = beginList(t, source)
+	changed := Observation[string]{Object: "o", Version: "2", Items: []string{"o", "bad"}}
+	wantCode(t, second(list.Observe(changed, AddOptions{})), InvalidArgument)
+	delayed := AddOptions{After: time.Second}
+	wantCode(t, second(list.Observe(observation("p", "2"), delayed)), InvalidArgument)
+	must(t, list.End(AddOptions{}))
+	wantQueued(t, q)
+	// Nor is its change hidden by what is filtered later.
+	must(t, second(source.Observe(Observation[string]{
+		Object: "o", Version: "3", Filtered: true}, AddOptions{})))
+	list = beginList(t, source)
+	must(t, second(list.Observe(observation("o", "3"), AddOptions{})))
+	wantQueued(t, q, "o")
+	list.Close()
 }
 
 func TestAListThatIsOverIsRefused(t *testing.T) {

@@ -33,12 +33,26 @@ struct Queue::Impl::ObserveCall {
         bad(CheckObservation(what)),
         encoded(bad.ok() ? EncodeKeySet(what) : std::string()) {
     *result = {};
+    if (what.before != nullptr) {
+      what.before->object.clear();
+    }
   }
   // Of a list, a deletion does nothing if the object was seen since the list began.
   bool OnlyUnseen() const { return deleted && list != 0; }
   void AppendKeys(std::span<const std::string_view> more);  // To `keys`, those that are not there.
   // The object's row, if nothing of the present one is kept.
   storage::ObjectRecord RecordOf(const TrackedObject& seen) const;
+  // Of an observation that keeps the row's keys: whether these are known without reading it, and
+  // nothing else of it is kept. Then sets those of the record.
+  bool KnowsRow(const ObjectFacts& facts, storage::ObjectRecord* record) const;
+  // Whether the row was read that has these facts, or is not found.
+  bool HasRow(const ObjectFacts& facts) const;
+  void ForgetRow();  // One that is not there any more.
+  // Whether the row has another version: the facts' is that of the fingerprint and the scope, too.
+  bool IsAnotherRow() const;
+  void ReturnRow();  // To observation.before.
+  // Whether a key stays as it is: the object has it, as before, and is the same.
+  bool LeavesKey(size_t at) const { return same_version && at < in_row.size() && in_row[at]; }
 
   ObserveResult unwanted;
   const std::string_view source;
@@ -59,9 +73,12 @@ struct Queue::Impl::ObserveCall {
   std::string row_bytes = {};
   storage::ObjectRecord row = {};
   std::vector<std::string_view> row_keys = {};
+  bool same_version = false;  // The object's version is that of its row.
+  bool returns_row = false;   // To the caller, who asks for it: nothing else was done.
 
   absl::InlinedVector<std::string_view, 4> keys = {};  // To be added, each once,
-  size_t own_keys = 0;                                 // of which so many are not from the row,
+  size_t own_keys = 0;                                 // of which so many are the observation's,
+  std::vector<bool> in_row = {};                       // and which of these the row has, too;
   std::vector<std::string> groups = {};                // and their groups; empty: they have none.
   bool waited = false;                                 // For room.
 };

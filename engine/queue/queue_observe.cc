@@ -66,6 +66,42 @@ storage::ObjectRecord Queue::Impl::ObserveCall::RecordOf(const TrackedObject& se
           .tombstone = observation.tombstone};
 }
 
+bool Queue::Impl::ObserveCall::KnowsRow(const ObjectFacts& facts,
+                                        storage::ObjectRecord* record) const {
+  const auto* const known =
+      std::find_if(std::begin(kKnownKeys), std::end(kKnownKeys),
+                   [&facts](std::string_view known_keys) { return facts.HasKeys(known_keys); });
+  if (known == std::end(kKnownKeys) || observation.tombstone.empty()) {
+    return false;
+  }
+  record->keys = *known;
+  return true;
+}
+
+bool Queue::Impl::ObserveCall::HasRow(const ObjectFacts& facts) const {
+  return read.has_value() && (read->SameRow(facts) || missing == kMostMissing);
+}
+
+void Queue::Impl::ObserveCall::ForgetRow() {
+  if (read.has_value()) {
+    read.reset();
+    row_keys.clear();
+    in_row.clear();
+    keys.resize(own_keys);
+  }
+}
+
+bool Queue::Impl::ObserveCall::IsAnotherRow() const {
+  return !row.object.empty() && (observation.version.empty() || row.version != observation.version);
+}
+
+void Queue::Impl::ObserveCall::ReturnRow() {
+  *observation.before = {.object = std::string(row.object),
+                         .version = std::string(row.version),
+                         .keys = {row_keys.begin(), row_keys.end()},
+                         .tombstone = std::string(row.tombstone)};
+}
+
 // Sets the keys to be added. Calls the user's function, for their groups.
 void Queue::Impl::PrepareKeys(ObserveCall* call) const {
   const Observation& seen = call->observation;
@@ -76,6 +112,13 @@ void Queue::Impl::PrepareKeys(ObserveCall* call) const {
   }
   call->AppendKeys(seen.keys);
   call->own_keys = call->keys.size();
+  call->in_row.clear();
+  if (!call->row_keys.empty() && !call->deleted) {
+    const absl::flat_hash_set<std::string_view> row(call->row_keys.begin(), call->row_keys.end());
+    for (const std::string_view key : call->keys) {
+      call->in_row.push_back(row.contains(key));
+    }
+  }
   call->AppendKeys(call->row_keys);
   for (size_t i = 0; i < std::min(call->keys.size(), kFew); ++i) {
     Prefetch(call->keys[i]);
@@ -106,10 +149,12 @@ size_t Queue::Impl::NewlyPending(const ObserveCall& call) const {
   if (options.max_pending == 0 || DebounceOf(call.options).quiet.count() > 0) {
     return 0;
   }
-  return static_cast<size_t>(
-      std::count_if(call.keys.begin(), call.keys.end(), [&](std::string_view key) WQ_UNCHECKED {
-        return !LeavesAlone(key, call.options) && state->WouldBePending(key);
-      }));
+  size_t count = 0;
+  for (size_t i = 0; i < call.keys.size(); ++i) {
+    const bool adds = !call.LeavesKey(i) && !LeavesAlone(call.keys[i], call.options);
+    count += adds && state->WouldBePending(call.keys[i]) ? 1 : 0;
+  }
+  return count;
 }
 
 Status Queue::Impl::Observe(ObserveCall* call) {
@@ -139,6 +184,10 @@ Status Queue::Impl::Observe(ObserveCall* call) {
         continue;  // The lock was released meanwhile.
       }
     }
+    if (call->returns_row) {
+      call->ReturnRow();
+      return {};
+    }
     if (!row_of.has_value()) {
       return EndCall(std::move(effects), durability);
     }
@@ -155,7 +204,7 @@ Status Queue::Impl::Observe(ObserveCall* call) {
 void Queue::Impl::GiveUp(const ObserveCall& call) {
   WakeAdders().Notify();  // Those behind this call, which leaves its places free.
   TrackedSource* const source = state->FindSource(call.source);
-  if (source == nullptr || call.deleted || call.observation.filtered) {
+  if (source == nullptr || call.observation.filtered) {
     return;
   }
   if (ObjectFacts* const facts = source->Find(call.id); facts != nullptr) {
@@ -220,14 +269,7 @@ Status Queue::Impl::ObserveStep(ObserveCall* call, Time now, Effects* effects,
   }
   storage::ObjectRecord record = call->RecordOf(object);
   const bool keeps_keys = seen.filtered && seen.keys.empty() && !call->deleted && facts != nullptr;
-  bool needs_row = false;
-  if (keeps_keys) {
-    const auto* const known =
-        std::find_if(std::begin(kKnownKeys), std::end(kKnownKeys),
-                     [facts](std::string_view keys) { return facts->HasKeys(keys); });
-    needs_row = known == std::end(kKnownKeys) || seen.tombstone.empty();
-    record.keys = needs_row ? record.keys : *known;
-  }
+  bool needs_row = keeps_keys && !call->KnowsRow(*facts, &record);
   const ObjectFacts wanted(record);
   const bool same_keys = facts != nullptr && (keeps_keys || facts->SameKeys(wanted));
   // A filtered observation without a tombstone keeps that of a row without a version.
@@ -235,22 +277,27 @@ Status Queue::Impl::ObserveStep(ObserveCall* call, Time now, Effects* effects,
   const bool same_version = facts != nullptr && (facts->version == wanted.version ||
                                                  (keeps_tombstone && !facts->HasVersion()));
   const bool says_something = !wanted.HasVersion() && !seen.filtered;
+  call->same_version = same_version && wanted.HasVersion() && facts->IsOf(*source);
   if (!call->deleted && same_keys && same_version && !says_something) {
     ++source->unchanged;
     *effects =
         EndTransition(source->position, call->options.durability.value_or(options.durability));
     return {};
   }
-  needs_row = needs_row || (facts != nullptr && !same_keys && !seen.filtered);
-  if (needs_row &&
-      !(call->read.has_value() && (call->read->SameRow(*facts) || call->missing == kMostMissing))) {
+  const bool asks_row = seen.before != nullptr && facts != nullptr && !same_version;
+  needs_row = needs_row || asks_row || (facts != nullptr && !same_keys && !seen.filtered);
+  if (needs_row && !call->HasRow(*facts)) {
     *row_of = source->id;
     return {};
   }
-  if (!needs_row && call->read.has_value()) {  // Of a row that is not there any more.
-    call->read.reset();
-    call->row_keys.clear();
-    call->keys.resize(call->own_keys);
+  if (!needs_row) {
+    call->ForgetRow();
+  }
+  call->returns_row = asks_row && call->IsAnotherRow();
+  if (call->returns_row) {
+    object.facts->Owe();  // Until the caller observes it again.
+    WakeAdders().Notify();
+    return {};
   }
   if (const size_t needed = NewlyPending(*call); !Fits(needed, call->waited)) {
     return Status::Full("");  // Its words are AwaitRoom's.
@@ -294,6 +341,9 @@ Queue::Impl::Effects Queue::Impl::ApplyObserved(const ObserveCall& call, Tracked
 Position Queue::Impl::AddObserved(const ObserveCall& call, Time now) const {
   Position last = 0;
   for (size_t i = 0; i < call.keys.size(); ++i) {
+    if (call.LeavesKey(i)) {
+      continue;
+    }
     const std::string_view group =
         call.groups.empty() ? std::string_view() : std::string_view(call.groups[i]);
     const QueueState::Added added =

@@ -41,7 +41,7 @@ struct SourceList::Impl {
   std::string after = {};
   bool read_all = false;
   struct Found {
-    DeletedObject object;
+    SeenObject object;
     uint64_t scope;
   };
   std::deque<Found> found = {};
@@ -191,7 +191,7 @@ Status SourceList::Observe(const Observation& observation, const AddOptions& opt
   return impl_->queue->Observe(&call);
 }
 
-Status SourceList::NextDeleted(DeletedObject* deleted) {
+Status SourceList::NextDeleted(SeenObject* deleted) {
   for (Impl::Found next;;) {
     if (Status s = impl_->Next(&next); !s.ok()) {
       return s;

@@ -88,7 +88,7 @@ wq::Status Watcher::ScanDirectory(const std::string& path) {
 
 wq::Status Watcher::EndList() {
   uint64_t deleted = 0;
-  for (wq::DeletedObject gone; list_->NextDeleted(&gone).ok();) {
+  for (wq::SeenObject gone; list_->NextDeleted(&gone).ok();) {
     ++deleted;
   }
   wq::Status s = list_->End({.lane = wq::kSlowLane});  // Adds what was not observed: it is gone.

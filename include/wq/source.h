@@ -46,15 +46,24 @@ inline constexpr size_t kMaxObjectKeys = 1000;
 inline constexpr size_t kMaxObjectKeysBytes = size_t{64} << 10;  // Of all its keys.
 inline constexpr size_t kMaxSources = 1000;                      // Of a queue.
 
+// A row: an object as it was last seen.
+struct SeenObject {
+  std::string object;
+  std::string version;
+  std::vector<std::string> keys;
+  std::string tombstone;
+};
+
 struct Observation {
   std::string_view object;  // Any bytes, at least one: "namespace/name".
   // Any bytes that differ when the object does, such as its uid and resourceVersion. Default:
   // empty, the object counts as changed.
   std::string_view version = {};
   // The keys to reconcile, such as that of its owner. Those of the observation before that are not
-  // among them are added, too, once.
+  // among them are added, too, once. Of an object whose version has not changed only those are
+  // added that are new, or are no more.
   std::span<const std::string_view> keys = {};
-  // What the caller needs to know of the object once it is deleted: see DeletedObject. Kept with a
+  // What the caller needs to know of the object once it is deleted: see SeenObject. Kept with a
   // change; an unchanged object keeps the tombstone that it has.
   std::string_view tombstone = {};
   // The caller does not want this change reconciled: its version is recorded, and nothing is added,
@@ -65,6 +74,12 @@ struct Observation {
   // a read of the row, unless a tombstone is given and the row's keys are the object or none.
   // Default: off.
   bool filtered = false;
+  // Not null: if the object has a row of another version, or of none, and the observation has
+  // another version, or none, this becomes the row, and nothing is done, as if the observation were
+  // refused; otherwise its `object` becomes empty, and the observation is made. So a caller whose
+  // mapping reads other objects maps what the object was as well, adds those keys by
+  // Queue::AddBatch, and observes the object again without this. Default: null.
+  SeenObject* before = nullptr;
 };
 
 struct ObserveResult {
@@ -91,14 +106,6 @@ struct SourceInfo {
   uint64_t deleted = 0;    // and deletions.
 };
 
-// A row whose object is gone.
-struct DeletedObject {
-  std::string object;
-  std::string version;
-  std::vector<std::string> keys;
-  std::string tombstone;
-};
-
 class SourceList {
  public:
   ~SourceList();  // Without End: nothing is taken for deleted.
@@ -115,7 +122,7 @@ class SourceList {
   // Returns the next object of this scope that was neither listed nor observed since BeginList. The
   // caller may map it to more keys than the row has, and pass them to ObserveDeleted; End does the
   // rest. NotFound: there is no other. Blocks: for reading rows.
-  Status NextDeleted(DeletedObject* deleted);
+  Status NextDeleted(SeenObject* deleted);
   // As Source::ObserveDeleted, of an object of NextDeleted. Does nothing if it was observed
   // meanwhile: then it is there again.
   Status ObserveDeleted(std::string_view object, std::span<const std::string_view> keys = {},
@@ -146,8 +153,8 @@ class Source {
   //   NotFound         the source was removed.
   // After any of these no key was added, and the row is as before: repeat the observation, or the
   // change is missed until the next. NotDurable: see above.
-  // Blocks: as Queue::Add; and for reading the row if the keys are others, or if the observation is
-  // filtered and has none (see there).
+  // Blocks: as Queue::Add; and for reading the row if the keys are others, if the observation is
+  // filtered and has none, or for `before` (see there).
   Status Observe(const Observation& observation, const AddOptions& options = {},
                  ObserveResult* result = nullptr);
   // Adds these keys and those of the row, and erases the row. Errors as Observe.

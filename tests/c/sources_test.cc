@@ -120,11 +120,47 @@ TEST_F(SourcesCTest, WhatIsOutOfBoundsIsRefusedAsAWhole) {
       EXPECT_EQ(std::string(error_.message).find(row.message), 0U) << error_.message;
     }
   }
+  auto there = Sized<wq_observation>();
+  there.object = "known";
+  there.object_size = 5;
+  there.keys = "\2\0\0\0k";
+  there.keys_size = 5;
+  EXPECT_EQ(wq_source_observe(list, &there, nullptr, nullptr, &error_), WQ_INVALID_ARGUMENT);
+  EXPECT_EQ(wq_source_next_deleted(list, &bytes_, &error_), WQ_NOT_FOUND);  // It is there.
   EXPECT_EQ(wq_source_observe(pods_, nullptr, nullptr, nullptr, &error_), WQ_INVALID_ARGUMENT);
   EXPECT_EQ(wq_source_next_deleted(list, nullptr, &error_), WQ_INVALID_ARGUMENT);
   EXPECT_EQ(wq_source_begin_list(pods_, nullptr, nullptr, &error_), WQ_INVALID_ARGUMENT);
   EXPECT_EQ(Get(), "known");
   EXPECT_EQ(Get(), "TimedOut");
+}
+
+TEST_F(SourcesCTest, TheRowOfAnotherVersionIsReturnedBeforeTheChange) {
+  ASSERT_EQ(Observe(pods_, "o", "1"), WQ_OK);
+  ASSERT_EQ(Get(), "o");
+  ASSERT_EQ(Done("o"), WQ_OK);
+  auto seen = Sized<wq_observation>();
+  seen.object = "o";
+  seen.object_size = 1;
+  seen.version = "2";
+  seen.version_size = 1;
+  seen.before = &bytes_;
+  EXPECT_EQ(wq_source_observe(pods_, &seen, nullptr, nullptr, &error_), WQ_OK);
+  EXPECT_EQ(std::string(bytes_.data, bytes_.size), std::string("\1\0\0\0"
+                                                               "o"
+                                                               "\1\0\0\0"
+                                                               "1"
+                                                               "\0\0\0\0"
+                                                               "\1\0\0\0"
+                                                               "o",
+                                                               19));
+  EXPECT_EQ(Get(), "TimedOut");
+  seen.version = "1";
+  EXPECT_EQ(wq_source_observe(pods_, &seen, nullptr, nullptr, &error_), WQ_OK);
+  EXPECT_EQ(bytes_.size, 0U);  // It has no keys any more.
+  wq_bytes odd = WQ_NO_BYTES;
+  odd.size = 1;
+  seen.before = &odd;
+  EXPECT_EQ(wq_source_observe(pods_, &seen, nullptr, nullptr, &error_), WQ_INVALID_ARGUMENT);
 }
 
 TEST_F(SourcesCTest, AListThatIsOverOrFreedIsRefused) {

@@ -18,7 +18,7 @@ std::string NaiveQueue::Observe(const Call& call) {
     row->seen = true;  // Even if the observation is refused.
   }
   const auto refuse = [&](const char* why) {
-    if (row != nullptr && !deleted && !call.filtered) {
+    if (row != nullptr && !call.filtered) {
       row->owed = true;
     }
     return why;
@@ -52,7 +52,9 @@ std::string NaiveQueue::Observe(const Call& call) {
       all.insert(all.end(), row->keys.begin(), row->keys.end());
     }
     for (const std::string& key : all) {
-      if (std::find(keys.begin(), keys.end(), key) == keys.end()) {
+      const bool stays = same_version && current && !version.empty() && !deleted &&
+                         observed.contains(key) && row->keys.contains(key);
+      if (!stays && std::find(keys.begin(), keys.end(), key) == keys.end()) {
         keys.push_back(key);
       }
     }

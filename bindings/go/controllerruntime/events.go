@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
 	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 )
@@ -118,7 +119,7 @@ func (e *eventHandler[object, request]) objectOf(obj any) (object, bool) {
 // state is overtaken. Otherwise it was deleted while nobody looked; the predicates are not asked,
 // since what is left of the object may be too little for them.
 func (e *eventHandler[object, request]) observeMissing(list *wq.SourceList[request],
-	gone wq.DeletedObject[request], store toolscache.Store) {
+	gone wq.SeenObject[request], store toolscache.Store) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if store != nil {
@@ -140,6 +141,11 @@ func (e *eventHandler[object, request]) observeMissing(list *wq.SourceList[reque
 func (e *eventHandler[object, request]) observe(o object, update bool, handle handling[request]) {
 	seen := wq.Observation[request]{Object: nameOf(o), Version: versionOf(o),
 		Tombstone: tombstoneOf(o, e.options.Keep)}
+	var before wq.SeenObject[request]
+	if _, own := any(e.handler).(*handler.TypedEnqueueRequestForObject[object]); !own && !update &&
+		handle != nil {
+		seen.Before = &before
+	}
 	e.record(handle, func(added *recorder[request]) (wq.ObserveResult, error) {
 		if added.delayed || added.refused {
 			seen.Version = ""
@@ -147,8 +153,56 @@ func (e *eventHandler[object, request]) observe(o object, update bool, handle ha
 		seen.Items = added.items
 		seen.Filtered = handle == nil ||
 			(update || added.delayed) && len(added.items) == 0 && !added.refused
+		did, err := e.rows.Observe(seen, added.options())
+		if err != nil || before.Object == "" {
+			return did, err
+		}
+		if err := e.addBefore(before, o, added.options()); err != nil {
+			return wq.ObserveResult{}, err
+		}
+		seen.Before, before = nil, wq.SeenObject[request]{}
 		return e.rows.Observe(seen, added.options())
 	})
+}
+
+// addBefore adds what the handler does at the update of an object, which was changed while nobody
+// looked: others may refer to what it was since its row was written.
+func (e *eventHandler[object, request]) addBefore(
+	before wq.SeenObject[request], now object, options wq.AddOptions) error {
+	added := &recorder[request]{TypedRateLimitingInterface: e.queue}
+	e.update(objectFrom(e.kind, before.Object, before.Tombstone), now, added)
+	added.close()
+	left := added.items
+	e.repeat(func() error { // A full queue takes some of them.
+		result, err := e.durable.AddBatch(left, options)
+		if err != nil && !errors.Is(err, wq.NotDurable) {
+			return err
+		}
+		var refused []request
+		for _, r := range result.Refused {
+			if !errors.Is(r.Err, wq.InvalidArgument) { // Otherwise it will never work.
+				refused, err = append(refused, left[r.Index]), r.Err
+			}
+		}
+		if left = refused; len(left) > 0 {
+			return err
+		}
+		return nil
+	})
+	return e.ctx.Err() // It may have cut the handler short.
+}
+
+// update calls the handler's Update. What is left of the old object may be too little for it.
+func (e *eventHandler[object, request]) update(before, now object, to *recorder[request]) {
+	ctx, cancel := context.WithCancel(e.ctx)
+	defer cancel()
+	defer func() {
+		if failure := recover(); failure != nil {
+			log.FromContext(ctx).Error(nil, "the handler's Update fails with what is kept of an object: "+
+				"set SourceOptions.Keep", "source", e.String(), "object", nameOf(now), "panic", failure)
+		}
+	}()
+	e.handler.Update(ctx, event.TypedUpdateEvent[object]{ObjectOld: before, ObjectNew: now}, to)
 }
 
 func (e *eventHandler[object, request]) observeDeleted(name string,

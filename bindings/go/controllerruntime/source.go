@@ -39,12 +39,13 @@ type SourceOptions[object client.Object] struct {
 	// or the namespace's services set, and without those that are the host's name. docs/sources.md
 	// says which controller needs another one, such as a random one.
 	Fingerprint string
-	// Keep returns what the handler must know of an object that was deleted while the controller was
-	// down, encoded as JSON; at most 4096 bytes, otherwise as if Keep were nil. The handler's Delete
-	// gets an object that was decoded from that. Nil: the metadata, without managed fields; without
-	// annotations, then labels and finalizers, then owners, if it is too long. Without the metadata's
-	// resourceVersion, an object of which the predicates dropped all is taken for deleted if the first
-	// list is older than it, until its event comes.
+	// Keep returns what the handler must know of an object that was deleted or changed while the
+	// controller was down, encoded as JSON; at most 4096 bytes, otherwise as if Keep were nil. The
+	// handler's Delete, or its Update as the old object, gets an object that was decoded from that.
+	// Nil: the metadata, without managed fields; without annotations, then labels and finalizers, then
+	// owners, if it is too long. Without the metadata's resourceVersion, an object of which the
+	// predicates dropped all is taken for deleted if the first list is older than it, until its event
+	// comes.
 	Keep func(o object) any
 }
 
@@ -84,10 +85,17 @@ type run[object client.Object, request comparable] struct {
 	cancel  context.CancelFunc
 	rows    *wq.Source[request]
 	queue   workqueue.TypedRateLimitingInterface[request]
+	durable durableQueue[request] // The same.
 	list    wq.ListOptions
 	synced  chan struct{}         // Closed when the first list has ended.
 	ended   chan struct{}         // Closed when nothing is observed any more.
 	failure atomic.Pointer[error] // The last one.
+}
+
+// durableQueue is what a source needs of a queue of package wq.
+type durableQueue[request comparable] interface {
+	OpenSource(name string) (*wq.Source[request], error)
+	AddBatch(items []request, options wq.AddOptions) (wq.BatchResult, error)
 }
 
 var _ source.SyncingSource = (*Source[client.Object, reconcile.Request])(nil)
@@ -122,14 +130,12 @@ func (s *Source[object, request]) String() string {
 // this name runs already.
 func (s *Source[object, request]) Start(
 	ctx context.Context, queue workqueue.TypedRateLimitingInterface[request]) error {
-	opener, ok := queue.(interface {
-		OpenSource(name string) (*wq.Source[request], error)
-	})
+	durable, ok := queue.(durableQueue[request])
 	if !ok {
 		return fmt.Errorf("%v: the controller's queue is a %T: its Options.NewQueue must be "+
 			"controllerruntime.NewQueue", s, queue)
 	}
-	rows, err := opener.OpenSource(s.name)
+	rows, err := durable.OpenSource(s.name)
 	if err != nil {
 		return fmt.Errorf("%v: %w", s, err)
 	}
@@ -145,7 +151,7 @@ func (s *Source[object, request]) Start(
 	if other, ok := running.in[place]; ok && other.Err() == nil {
 		return fmt.Errorf("%v: a source of this name runs already in the queue", s)
 	}
-	r := &run[object, request]{Source: s, rows: rows, queue: queue, list: options,
+	r := &run[object, request]{Source: s, rows: rows, queue: queue, durable: durable, list: options,
 		synced: make(chan struct{}), ended: make(chan struct{})}
 	r.ctx, r.cancel = context.WithCancel(ctx)
 	running.in[place] = r.ctx
@@ -300,7 +306,7 @@ const maxLag = 30 * time.Second
 // seenVersion returns the resourceVersion of what the source has seen: if the row has no version,
 // as of an object whose events a predicate drops, the tombstone has it. "": neither has.
 func seenVersion[object client.Object, request comparable](
-	kind object, gone wq.DeletedObject[request]) string {
+	kind object, gone wq.SeenObject[request]) string {
 	if _, seen, ok := strings.Cut(gone.Version, "/"); ok {
 		return seen
 	}

@@ -226,6 +226,67 @@ func TestADeletionIsMappedAnewByWhatIsKeptOfTheObject(t *testing.T) {
 	second.stop(t)
 }
 
+func TestAChangeWhileDownIsMappedByWhatTheObjectWas(t *testing.T) {
+	for name, options := range map[string]wq.QueueOptions[string]{
+		"": {}, "in a full queue": {MaxPending: 1, WhenFull: wq.RefuseAdds}} {
+		t.Run(name, func(t *testing.T) {
+			dir, server := t.TempDir()+"/store", newAPIServer("db", "cache")
+			first := watchSecrets(t, dir, server, forLabel(map[string][]string{
+				"db": {"orders"}, "cache": {"pages"}}), wq.QueueOptions[string]{})
+			first.wantAll(t, "orders", "pages")
+
+			server.Modify(secret(1, "mail"))
+			refer := forLabel(map[string][]string{
+				"db": {"invoices", "orders"}, "cache": {"pages"}, "mail": {"letters"}})
+			second := watchSecrets(t, dir, server, refer, options)
+			worked := map[string]bool{}
+			work := func() bool {
+				for second.queue.Len() > 0 {
+					item, _ := second.queue.Get()
+					worked[item] = true
+					second.queue.Done(item)
+				}
+				return len(worked) == 3
+			}
+			eventually(t, "the readers of both are added", work)
+			second.sync(t)
+			if work(); worked["pages"] {
+				t.Fatal(worked)
+			}
+			second.stop(t)
+			third := watchSecrets(t, dir, server, refer, wq.QueueOptions[string]{})
+			third.wantAll(t)
+		})
+	}
+}
+
+func TestAHandlerThatNeedsMoreOfTheOldObjectIsLeftOut(t *testing.T) {
+	dir, server := t.TempDir()+"/store", newAPIServer("db")
+	mapped := forLabel(map[string][]string{"db": {"orders"}, "mail": {"letters"}})
+	to := handler.TypedFuncs[*corev1.Secret, string]{
+		CreateFunc: mapped.Create,
+		UpdateFunc: func(ctx context.Context, e event.TypedUpdateEvent[*corev1.Secret],
+			q workqueue.TypedRateLimitingInterface[string]) {
+			_ = *e.ObjectOld.Immutable
+			mapped.Update(ctx, e, q)
+		}}
+	first := watchSecrets(t, dir, server, to, wq.QueueOptions[string]{})
+	first.wantAll(t, "orders")
+	server.Modify(secret(1, "mail"))
+	second := watchSecrets(t, dir, server, to, wq.QueueOptions[string]{})
+	second.wantAll(t, "letters", "orders")
+}
+
+func TestAnObjectThatMapsToMoreAddsTheseAlone(t *testing.T) {
+	dir, server := t.TempDir()+"/store", newAPIServer("db")
+	first := watchSecrets(t, dir, server,
+		forLabel(map[string][]string{"db": {"orders", "users"}}), wq.QueueOptions[string]{})
+	first.wantAll(t, "orders", "users")
+	second := watchSecrets(t, dir, server,
+		forLabel(map[string][]string{"db": {"orders", "invoices"}}), wq.QueueOptions[string]{})
+	second.wantAll(t, "invoices", "users")
+}
+
 // A list behind a broken watch may have another object of the name. Client-go calls that an update.
 func TestAnObjectThatWasMadeAgainIsNoUpdate(t *testing.T) {
 	dir, server := t.TempDir()+"/store", newAPIServer("db")

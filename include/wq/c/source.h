@@ -49,6 +49,10 @@ typedef struct wq_observation {
   // 1: the object is gone: these keys and those of its row are added, and the row is erased. The
   // other fields are not used.
   int32_t deleted;
+  // NULL, or what becomes the row, as a key list of the object, its version, its tombstone and its
+  // keys, if that is of another version: then nothing is done. Otherwise it becomes empty. See
+  // Observation.
+  wq_bytes* before;
 } wq_observation;
 typedef struct wq_observe_result {
   size_t size;

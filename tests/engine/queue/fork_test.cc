@@ -41,7 +41,7 @@ TEST_F(QueueTest, EveryCallWithAStatusIsRefusedInAForkedProcess) {
   if (child == 0) {
     std::string text;
     size_t position = 0;
-    DeletedObject deleted;
+    SeenObject deleted;
     const std::vector<Status> statuses = {
         queue_->Add("a"),
         queue_->AddAfter("a", std::chrono::seconds(1)),

@@ -71,7 +71,7 @@ class SourcesTest : public QueueTest {
     return Text(s, result);
   }
   std::string NextDeleted() {
-    DeletedObject deleted;
+    SeenObject deleted;
     const Status s = list_->NextDeleted(&deleted);
     if (!s.ok()) {
       return std::string(StatusCodeName(s.code()));

@@ -136,7 +136,7 @@ TEST_F(SourcesTest, AListWhoseSourceWasRemovedSaysSo) {
   BeginList();
   ASSERT_TRUE(queue_->RemoveSource("pods").ok());
   const auto expect_over = [this](const char* why) {
-    DeletedObject deleted;
+    SeenObject deleted;
     for (const Status& s : {list_->Observe({.object = "a"}), list_->NextDeleted(&deleted),
                             list_->ObserveDeleted("a"), list_->End()}) {
       EXPECT_EQ(s.code(), StatusCode::kInvalidArgument);
@@ -157,7 +157,106 @@ TEST_F(SourcesTest, ANewOwnerOfAnObjectIsAddedWithTheOldOne) {
   Work();
   EXPECT_EQ(Observe("child", "3", {"both", "new"}), "changed +2");
   EXPECT_EQ(Observe("child", "3", {"new", "both", "new"}), "unchanged");  // The same keys.
-  EXPECT_EQ(Observe("child", "3", {"both"}), "changed =2");  // The version alone is not all.
+  // The version alone is not all. But the object is the same: so is its work for the other key.
+  EXPECT_EQ(Observe("child", "3", {"both"}), "changed =1");
+  Work();
+  EXPECT_EQ(Observe("child", "3", {"third", "both"}), "changed +1");
+  EXPECT_EQ(Get(), "third");
+}
+
+TEST_F(SourcesTest, TheRowOfAnotherVersionIsReturnedBeforeTheChange) {
+  SeenObject before;
+  const auto observe = [&](std::string_view object, std::string_view version,
+                           const ObjectKeys& keys, bool filtered = false) {
+    before.object = "what was here";
+    const std::string did = ObserveBy(&pods_, {.object = object,
+                                               .version = version,
+                                               .keys = keys,
+                                               .tombstone = version,
+                                               .filtered = filtered,
+                                               .before = &before});
+    std::string text = did + "; " + before.object;
+    if (!before.object.empty()) {
+      text += " " + before.version + " " + before.tombstone;
+      for (const std::string& key : before.keys) {
+        text += " " + key;
+      }
+    }
+    return text;
+  };
+  EXPECT_EQ(observe("secret", "1", {"a", "b"}), "changed +2; ");  // There is no row.
+  EXPECT_EQ(observe("secret", "1", {"b", "a"}), "unchanged; ");
+  EXPECT_EQ(observe("secret", "1", {"b", "c"}), "changed +1 =1; ");
+  Work();
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(observe("secret", "2", {"b"}), "unchanged; secret 1 1 b c");
+    EXPECT_EQ(State(), "");
+    Crash();
+  }
+  EXPECT_EQ(observe("secret", "2", {"b"}, /*filtered=*/true), "unchanged; secret 1 1 b c");
+  // Until it is observed again, what is filtered does not hide the change.
+  EXPECT_EQ(ObserveBy(&pods_, {.object = "secret", .version = "2", .filtered = true}), "changed");
+  BeginList();
+  EXPECT_EQ(observe("secret", "2", {"b"}), "unchanged; secret  1 b c");
+  EXPECT_EQ(Observe("secret", "2", {"b"}), "changed +2");
+  Work();
+  BeginList({.fingerprint = "another"});
+  EXPECT_EQ(observe("secret", "2", {"b"}), "changed +1; ");  // Its version is the same.
+  for (int i = 0; i < 2; ++i) {  // Without a version, what is kept of it tells whether it is.
+    EXPECT_EQ(ObserveBy(&pods_, {.object = "none", .tombstone = "t"}), "changed");
+    const std::string kept = i == 0 ? "t" : "u";
+    before.object = "what was here";
+    EXPECT_EQ(ObserveBy(&pods_, {.object = "none", .tombstone = kept, .before = &before}),
+              i == 0 ? "changed" : "unchanged");
+    EXPECT_EQ(before.object, i == 0 ? "" : "none");
+  }
+}
+
+// Adds wait behind an observation, which then returns a row instead.
+TEST_F(SourcesTest, AnObservationThatReturnsARowLeavesItsPlaceToOthers) {
+  Restart({.max_pending = 1});
+  ASSERT_TRUE(queue_->Add("first").ok());
+  const auto waits = [this](uint64_t calls) {
+    return support::Eventually([this, calls] { return queue_->Counts().full == calls; });
+  };
+  SeenObject before;
+  const std::string_view keys[] = {"k"};
+  std::thread observer([&] {
+    EXPECT_TRUE(
+        pods_.Observe({.object = "a", .version = "2", .keys = keys, .before = &before}).ok());
+  });
+  EXPECT_TRUE(waits(1));
+  std::thread adder([&] { EXPECT_TRUE(queue_->Add("behind").ok()); });
+  EXPECT_TRUE(waits(2));
+  EXPECT_TRUE(pods_.Observe({.object = "a", .version = "1", .filtered = true}).ok());
+  Work(1);
+  observer.join();
+  EXPECT_EQ(before.object, "a");
+  adder.join();
+  EXPECT_EQ(Get(), "behind");
+}
+
+TEST_F(SourcesTest, AKeyThatAStaleListKeepsIsAddedAgainForTheChangeThatWasRefused) {
+  Restart({.max_pending = 1, .when_full = WhenFull::kRefuse});
+  Observe("o", "1", {"a"});
+  Work();
+  ASSERT_TRUE(queue_->Add("another").ok());
+  EXPECT_EQ(Observe("o", "2", {"a"}), "Full");
+  Work();
+  EXPECT_EQ(Observe("o", "1", {"a", "b"}), "changed +2");
+}
+
+TEST_F(SourcesTest, ARefusedDeletionIsNotHiddenByWhatIsFilteredLater) {
+  Restart({.max_pending = 1, .when_full = WhenFull::kRefuse});
+  Observe("a", "1");
+  Work();
+  ASSERT_TRUE(queue_->Add("another").ok());
+  EXPECT_EQ(ObserveDeleted("a"), "Full");
+  Work();
+  // It was made again, and that was not observed.
+  EXPECT_EQ(ObserveBy(&pods_, {.object = "a", .version = "2", .filtered = true}), "changed");
+  BeginList();
+  EXPECT_EQ(List("a", "2"), "changed +1");
 }
 
 TEST_F(SourcesTest, AFilteredObservationKeepsTheKeysOfTheRow) {

@@ -15,10 +15,11 @@
 namespace wq {
 namespace {
 
-// A world of pods, which refer to a secret each, and of these secrets. They change, appear and
-// vanish. A controller lists and watches both, reconciles pods, and is killed before any of its
-// writes. Its lists and its events are late, and so are the caches that its mappings and reconciles
-// read. A secret is mapped to the pods that refer to it.
+// A world of pods and of secrets, which have a label each: a pod uses the secrets of its label.
+// They change, appear and vanish. A controller lists and watches both, reconciles pods, and is
+// killed before any of its writes. Its lists and its events are late, and so are the caches that
+// its mappings and reconciles read. A secret is mapped to the pods of its label, and of the label
+// that it had.
 class WorldTest : public QueueTest {
  protected:
   using World = std::map<std::string, std::string>;  // The version of each object.
@@ -36,7 +37,7 @@ class WorldTest : public QueueTest {
     ASSERT_TRUE(queue_->OpenSource("pods", &pods_.source).ok());
     ASSERT_TRUE(queue_->OpenSource("secrets", &secrets_.source).ok());
   }
-  static std::string SecretOf(const std::string& version) {
+  static std::string LabelOf(const std::string& version) {
     return version.substr(version.find('>') + 1);
   }
   // What a reconcile of a pod sees.
@@ -45,16 +46,19 @@ class WorldTest : public QueueTest {
     if (found == pods.end()) {
       return "gone";
     }
-    const auto secret = secrets.find(SecretOf(found->second));
-    return found->second + " " + (secret == secrets.end() ? "gone" : secret->second);
+    std::string state = found->second;
+    for (const auto& [_, version] : secrets) {
+      state += LabelOf(version) == LabelOf(found->second) ? " " + version : "";
+    }
+    return state;
   }
-  ObjectKeys KeysOf(const Kind& kind, std::string_view object) const {
+  ObjectKeys KeysOf(const Kind& kind, std::string_view object, const std::string& version) const {
     if (&kind == &pods_) {
       return {object};
     }
     ObjectKeys keys;
-    for (const auto& [pod, version] : pods_.cached) {
-      if (SecretOf(version) == object) {
+    for (const auto& [pod, of] : pods_.cached) {
+      if (LabelOf(of) == LabelOf(version)) {
         keys.emplace_back(pod);
       }
     }
@@ -64,11 +68,11 @@ class WorldTest : public QueueTest {
   void Change() {
     Kind& kind = random_() % 3 == 0 ? secrets_ : pods_;
     const bool is_pod = &kind == &pods_;
-    const std::string object = is_pod ? "p" + std::to_string(random_() % 12) : AnySecret();
+    const std::string object = (is_pod ? "p" : "s") + std::to_string(random_() % (is_pod ? 12 : 4));
     if (random_() % 3 == 0) {
       kind.world.erase(object);
     } else {
-      kind.world[object] = std::to_string(++versions_) + (is_pod ? ">" + AnySecret() : "");
+      kind.world[object] = std::to_string(++versions_) + ">" + std::to_string(random_() % 4);
     }
     if (kind.watching) {
       late_.emplace_back(&kind, object);
@@ -77,7 +81,6 @@ class WorldTest : public QueueTest {
       DeliverEvents();  // Otherwise they may be lost with the process.
     }
   }
-  std::string AnySecret() { return "s" + std::to_string(random_() % 4); }
   void DeliverEvents() {
     for (const auto& [kind, object] : late_) {
       Event(kind, object);
@@ -90,17 +93,33 @@ class WorldTest : public QueueTest {
       Observe(kind, &kind->source, object, found->second);
       return;
     }
+    const std::string before = kind->cached[object];
     kind->cached.erase(object);
     ObserveResult result;
-    static_cast<void>(kind->source.ObserveDeleted(object, KeysOf(*kind, object), {}, &result));
+    static_cast<void>(
+        kind->source.ObserveDeleted(object, KeysOf(*kind, object, before), {}, &result));
   }
   template <typename To>
   void Observe(Kind* kind, To* to, const std::string& object, const std::string& version) {
     kind->cached[object] = version;
-    const ObjectKeys keys = KeysOf(*kind, object);
+    const ObjectKeys keys = KeysOf(*kind, object, version);
+    SeenObject before;
+    Observation seen{.object = object,
+                     .version = version,
+                     .keys = keys,
+                     .tombstone = version,
+                     .before = &before};
     ObserveResult result;
-    static_cast<void>(
-        to->Observe({.object = object, .version = version, .keys = keys}, {}, &result));
+    const Status s = to->Observe(seen, {}, &result);
+    if (before.object.empty() || !s.ok()) {
+      return;
+    }
+    const ObjectKeys of_before = KeysOf(*kind, object, before.tombstone);
+    BatchResult added;
+    if (queue_->AddBatch(of_before, {}, &added).ok()) {
+      seen.before = nullptr;
+      static_cast<void>(to->Observe(seen, {}, &result));
+    }
   }
   // Lists a state of the world, in which changes follow before the list has ended.
   void List(Kind* kind, bool with_changes) {
@@ -124,11 +143,11 @@ class WorldTest : public QueueTest {
         Event(kind, object);
       }
     }
-    // A pod may refer to a secret since its row was written.
+    // A pod may have the label since the secret's row was written.
     ObserveResult result;
-    for (DeletedObject deleted; kind->list->NextDeleted(&deleted).ok();) {
-      static_cast<void>(
-          kind->list->ObserveDeleted(deleted.object, KeysOf(*kind, deleted.object), {}, &result));
+    for (SeenObject deleted; kind->list->NextDeleted(&deleted).ok();) {
+      static_cast<void>(kind->list->ObserveDeleted(
+          deleted.object, KeysOf(*kind, deleted.object, deleted.tombstone), {}, &result));
     }
     kind->watching = kind->list->End().ok();
   }

@@ -70,7 +70,7 @@ TEST_F(ReplicatedStoreTest, ATakeoverKeepsEverythingAndHandsOutWhatWasProcessing
   std::string cursor;
   ASSERT_TRUE(next->GetCursor("source", &cursor).ok());
   EXPECT_EQ(cursor, "42");
-  DeletedObject gone;
+  SeenObject gone;
   EXPECT_EQ(pods.Observe({.object = "same"}).code(), StatusCode::kNotOwner);
   EXPECT_FALSE(list->NextDeleted(&gone).ok());
   ASSERT_TRUE(next->OpenSource("pods", &pods).ok());
