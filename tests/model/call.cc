@@ -32,7 +32,8 @@ std::vector<Call> AddsOf(const Call& batch) {
                  .delay_us = batch.delay_us,
                  .group = batch.group,
                  .reason = batch.reason,
-                 .durability = batch.durability};
+                 .durability = batch.durability,
+                 .if_absent = batch.if_absent};
   std::vector<Call> adds(batch.keys.size(), add);
   for (size_t i = 0; i < adds.size(); ++i) {
     adds[i].key = batch.keys[i];

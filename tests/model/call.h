@@ -73,6 +73,8 @@ struct Call {
   std::vector<std::string> observed = {};  // The keys of an object.
   std::string tombstone = {};              // Of kObserve.
   bool filtered = false;                   // Of kObserve.
+  bool asks_before = false;                // Of kObserve.
+  bool if_absent = false;                  // Of the adding calls.
 
   std::string ToString() const {
     constexpr const char* kNames[] = {
@@ -94,6 +96,8 @@ struct Call {
     }
     text += tombstone.empty() ? "" : " tombstone=" + tombstone;
     text += filtered ? " filtered" : "";
+    text += asks_before ? " before" : "";
+    text += if_absent ? " if_absent" : "";
     if (op == Op::kReopen) {
       text += std::to_string(static_cast<int>(reopening));
     }

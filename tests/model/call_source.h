@@ -42,6 +42,28 @@ class CallSource {
     if (calls_++ % kCallsOfADraw == 0) {
       Draw();
     }
+    Call call = NextCall();
+    call.if_absent = Below(16) == 0;
+    return call;
+  }
+
+  // What the present calls are like.
+  std::string ToString() const {
+    if (!sizes_.has_value()) {
+      return "no call was drawn";
+    }
+    return sizes_->ToString() + "; one Add in " + std::to_string(batch_in_) +
+           " is a batch; refused keys: one in " + std::to_string(refused_in_) +
+           "; reopenings: one call in " + std::to_string(reopen_in_);
+  }
+
+ private:
+  static constexpr int64_t kSecond = 1'000'000;
+  static constexpr int64_t kDay = 86400 * kSecond;
+  static constexpr uint64_t kLongKeys = 12;
+  static constexpr size_t kBatchBytes = size_t{256} << 10;  // Then the keys are short.
+
+  Call NextCall() {
     if (OneIn(reopen_in_)) {
       return Reopen();
     }
@@ -92,22 +114,6 @@ class CallSource {
     }
     return {.op = pick < 992 ? Op::kCrash : Op::kGet};
   }
-
-  // What the present calls are like.
-  std::string ToString() const {
-    if (!sizes_.has_value()) {
-      return "no call was drawn";
-    }
-    return sizes_->ToString() + "; one Add in " + std::to_string(batch_in_) +
-           " is a batch; refused keys: one in " + std::to_string(refused_in_) +
-           "; reopenings: one call in " + std::to_string(reopen_in_);
-  }
-
- private:
-  static constexpr int64_t kSecond = 1'000'000;
-  static constexpr int64_t kDay = 86400 * kSecond;
-  static constexpr uint64_t kLongKeys = 12;
-  static constexpr size_t kBatchBytes = size_t{256} << 10;  // Then the keys are short.
 
   void Draw() {
     sizes_.emplace(random_(), support::DrawnSizes::Bounds{.key_bytes = key_bytes_,
@@ -172,6 +178,7 @@ class CallSource {
     if (call.op == Op::kObserve && Below(2) == 0) {
       call.tombstone = "t" + std::to_string(Below(2));
     }
+    call.asks_before = call.op == Op::kObserve && bounds_.reads_rows && Below(4) == 0;
     if (call.filtered && bounds_.reads_rows && Below(2) == 0) {
       call.observed.clear();
     }

@@ -105,6 +105,9 @@ std::string NaiveQueue::DoCall(const Call& call) {
 // --- Adding ---
 
 std::string NaiveQueue::Add(Call call, bool has_room) {
+  if (LeavesAlone(call)) {
+    return "deduplicated";
+  }
   if (options_.debounce.quiet.count() > 0 && call.op == Op::kAdd) {
     return AddDebounced(call);
   }
@@ -116,6 +119,16 @@ std::string NaiveQueue::Add(Call call, bool has_room) {
   }
   SettleGroup(call.key, call.group);
   return AddKey(call);
+}
+
+bool NaiveQueue::LeavesAlone(const Call& add) {
+  const Key& key = keys_[add.key];
+  if (!add.if_absent || (!key.Known() && key.failures == 0)) {
+    return false;
+  }
+  stands_on_ = std::max(stands_on_, key.queued || key.processing ? key.written : 0);
+  stands_on_ = std::max(stands_on_, key.delay ? key.delay->written : 0);
+  return true;
 }
 
 // Whether the key of the Add stays in quarantine. Otherwise it leaves it, with the group and the
@@ -252,6 +265,9 @@ std::string NaiveQueue::MakeDirty(const std::string& name, Lane lane, bool reaso
 std::string NaiveQueue::AddAfter(Call call) {
   if (call.delay_us <= 0) {
     return Add(call);
+  }
+  if (LeavesAlone(call)) {
+    return "deduplicated";
   }
   if (HoldsInQuarantine(&call)) {
     return "held";

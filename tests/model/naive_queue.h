@@ -115,6 +115,7 @@ class NaiveQueue {
   bool HasLane(Lane lane) const;
   void MoveToLanes(const std::vector<const Entry*>& pending);
   std::string Add(Call call, bool has_room = false);
+  bool LeavesAlone(const Call& add);
   bool HoldsInQuarantine(Call* add);
   Lane WantedLane(const Key& key, std::optional<Lane> lane) const;
   std::string AddKey(const Call& call);

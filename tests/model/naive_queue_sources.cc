@@ -36,14 +36,23 @@ std::string NaiveQueue::Observe(const Call& call) {
   const bool current =
       row != nullptr && !row->version.empty() && !row->owed && row->fingerprint == fingerprint_;
   const std::string version = call.filtered && !deleted && !current ? "" : call.version;
-  const bool same_tombstone =
-      call.tombstone.empty() || (row != nullptr && row->tombstone == call.tombstone);
-  const bool same_version =
-      row != nullptr && row->version == version &&
-      (version.empty() ? call.filtered && same_tombstone : row->fingerprint == fingerprint_);
+  const bool same_tombstone = row != nullptr && (row->tombstone == call.tombstone ||
+                                                 (call.filtered && call.tombstone.empty()));
+  const bool alike = row != nullptr && row->version == version &&
+                     (version.empty() ? same_tombstone : row->fingerprint == fingerprint_);
+  const bool same_version = alike && (!version.empty() || call.filtered);
   if (same_version && !deleted && (keeps_keys || row->keys == observed)) {
     stands_on_ = source_written_;
     return "unchanged 0+0+0";
+  }
+  if (call.asks_before && row != nullptr && !alike &&
+      (call.version.empty() || row->version != call.version)) {
+    row->owed = true;
+    std::string text = "was " + row->version + " " + row->tombstone;
+    for (const std::string& key : row->keys) {
+      text += " " + support::Packed(key);
+    }
+    return text;
   }
   std::vector<std::string> keys;
   if (!call.filtered || deleted) {
@@ -64,7 +73,8 @@ std::string NaiveQueue::Observe(const Call& call) {
   for (const std::string& name : keys) {
     const Key& key = keys_[name];
     const bool held = key.quarantined && options_.quarantined_add == QuarantinedAdd::kHold;
-    needed += gathers || key.queued || key.processing || held ? 0 : 1;
+    const bool stays = call.if_absent && (key.Known() || key.failures > 0);
+    needed += gathers || key.queued || key.processing || held || stays ? 0 : 1;
   }
   const size_t places = std::min(needed, options_.max_pending);
   if (places > 0 && Pending().size() + places > options_.max_pending) {
@@ -76,7 +86,8 @@ std::string NaiveQueue::Observe(const Call& call) {
                                     .key = name,
                                     .lane = call.lane,
                                     .group = call.group,
-                                    .reason = call.reason},
+                                    .reason = call.reason,
+                                    .if_absent = call.if_absent},
                                    /*has_room=*/true);
     ++counts[result == "added" ? 0 : result == "deduplicated" ? 1 : 2];
   }

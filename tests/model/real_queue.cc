@@ -144,16 +144,25 @@ std::string RealQueue::Observe(const Call& call, const AddOptions& options) {
     return ResultOf(s);
   }
   const std::vector<std::string_view> keys(call.observed.begin(), call.observed.end());
+  SeenObject before;
   const Observation observation{.object = call.key,
                                 .version = call.version,
                                 .keys = keys,
                                 .tombstone = call.tombstone,
-                                .filtered = call.filtered};
+                                .filtered = call.filtered,
+                                .before = call.asks_before ? &before : nullptr};
   ObserveResult result;
   const Status s = call.op == Op::kObserveDeleted
                        ? source_.ObserveDeleted(call.key, keys, options, &result)
                    : list_ != nullptr ? list_->Observe(observation, options, &result)
                                       : source_.Observe(observation, options, &result);
+  if (s.ok() && !before.object.empty()) {
+    std::string text = "was " + before.version + " " + before.tombstone;
+    for (const std::string& key : before.keys) {
+      text += " " + support::Packed(key);
+    }
+    return text;
+  }
   return s.ok() ? (result.changed ? "changed " : "unchanged ") + std::to_string(result.added) +
                       "+" + std::to_string(result.deduplicated) + "+" + std::to_string(result.held)
                 : ResultOf(s);
@@ -165,7 +174,8 @@ std::string RealQueue::Do(const Call& call) {
       .durability = call.durability,
       .group = call.group.empty() ? std::nullopt : std::optional<std::string_view>(call.group),
       .delay_mode = call.mode,
-      .reason = call.reason};
+      .reason = call.reason,
+      .if_absent = call.if_absent};
   AddOutcome outcome = AddOutcome::kAdded;
   if (IsOfMany(call.op) && !call.keys.empty()) {
     return ChangeMany(call);
