@@ -136,8 +136,8 @@ func (e *eventHandler[object, request]) observeMissing(list *wq.SourceList[reque
 }
 
 // observe observes an object that is there. An update of which the handler adds nothing is one that
-// the handler filters; so counts any event of which it adds only with a delay, or the keys that the
-// object had would be added as those that are no more.
+// the handler filters. So counts any event of which it adds only with a delay: otherwise the keys
+// that the object had would be added at once, as those that are no more.
 func (e *eventHandler[object, request]) observe(o object, update bool, handle handling[request]) {
 	seen := wq.Observation[request]{Object: nameOf(o), Version: versionOf(o),
 		Tombstone: tombstoneOf(o, e.options.Keep)}
@@ -172,24 +172,28 @@ func (e *eventHandler[object, request]) addBefore(
 	added := &recorder[request]{TypedRateLimitingInterface: e.queue}
 	e.update(objectFrom(e.kind, before.Object, before.Tombstone), now, added)
 	added.close()
-	left := added.items
+	e.addAll(added.items, options)
+	return e.ctx.Err() // It may have cut the handler short.
+}
+
+// addAll adds items without an observation.
+func (e *eventHandler[object, request]) addAll(items []request, options wq.AddOptions) {
 	e.repeat(func() error { // A full queue takes some of them.
-		result, err := e.durable.AddBatch(left, options)
+		result, err := e.queue.AddBatch(items, options)
 		if err != nil && !errors.Is(err, wq.NotDurable) {
 			return err
 		}
 		var refused []request
 		for _, r := range result.Refused {
 			if !errors.Is(r.Err, wq.InvalidArgument) { // Otherwise it will never work.
-				refused, err = append(refused, left[r.Index]), r.Err
+				refused, err = append(refused, items[r.Index]), r.Err
 			}
 		}
-		if left = refused; len(left) > 0 {
+		if items = refused; len(items) > 0 {
 			return err
 		}
 		return nil
 	})
-	return e.ctx.Err() // It may have cut the handler short.
 }
 
 // update calls the handler's Update. What is left of the old object may be too little for it.
@@ -236,7 +240,8 @@ func (e *eventHandler[object, request]) record(handle handling[request],
 		if errors.Is(err, wq.InvalidArgument) && !added.refused { // Such as too many keys.
 			log.FromContext(e.ctx).Error(err, "the keys of an object are added, but not remembered",
 				"source", e.String())
-			added.addDirectly()
+			e.addAll(added.items, added.options())
+			added.items, added.refused = nil, true
 			did, err = observe(added)
 		}
 		if errors.Is(err, wq.InvalidArgument) || // It will never work.
@@ -311,15 +316,6 @@ func (r *recorder[request]) close() {
 		seen[item] = true
 		return again
 	})
-}
-
-// addDirectly adds the items to the queue as they are.
-func (r *recorder[request]) addDirectly() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.refused = true
-	r.add(priorityqueue.AddOpts{Priority: r.priority}, r.items)
-	r.items = nil
 }
 
 func (r *recorder[request]) add(o priorityqueue.AddOpts, items []request) {

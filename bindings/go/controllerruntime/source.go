@@ -43,9 +43,8 @@ type SourceOptions[object client.Object] struct {
 	// controller was down, encoded as JSON; at most 4096 bytes, otherwise as if Keep were nil. The
 	// handler's Delete, or its Update as the old object, gets an object that was decoded from that.
 	// Nil: the metadata, without managed fields; without annotations, then labels and finalizers, then
-	// owners, if it is too long. Without the metadata's resourceVersion, an object of which the
-	// predicates dropped all is taken for deleted if the first list is older than it, until its event
-	// comes.
+	// owners, if it is too long. Keep the metadata's resourceVersion: without it, an object of which the
+	// predicates dropped all is taken for deleted, until its event comes, if the first list is older.
 	Keep func(o object) any
 }
 
@@ -84,8 +83,7 @@ type run[object client.Object, request comparable] struct {
 	ctx     context.Context // Its end is the end of the run.
 	cancel  context.CancelFunc
 	rows    *wq.Source[request]
-	queue   workqueue.TypedRateLimitingInterface[request]
-	durable durableQueue[request] // The same.
+	queue   durableQueue[request]
 	list    wq.ListOptions
 	synced  chan struct{}         // Closed when the first list has ended.
 	ended   chan struct{}         // Closed when nothing is observed any more.
@@ -94,6 +92,7 @@ type run[object client.Object, request comparable] struct {
 
 // durableQueue is what a source needs of a queue of package wq.
 type durableQueue[request comparable] interface {
+	workqueue.TypedRateLimitingInterface[request]
 	OpenSource(name string) (*wq.Source[request], error)
 	AddBatch(items []request, options wq.AddOptions) (wq.BatchResult, error)
 }
@@ -151,7 +150,7 @@ func (s *Source[object, request]) Start(
 	if other, ok := running.in[place]; ok && other.Err() == nil {
 		return fmt.Errorf("%v: a source of this name runs already in the queue", s)
 	}
-	r := &run[object, request]{Source: s, rows: rows, queue: queue, durable: durable, list: options,
+	r := &run[object, request]{Source: s, rows: rows, queue: durable, list: options,
 		synced: make(chan struct{}), ended: make(chan struct{})}
 	r.ctx, r.cancel = context.WithCancel(ctx)
 	running.in[place] = r.ctx

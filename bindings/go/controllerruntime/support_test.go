@@ -32,7 +32,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
-	"sigs.k8s.io/controller-runtime/pkg/source"
 )
 
 func TestMain(m *testing.M) {
@@ -231,7 +230,6 @@ type program struct {
 type programOptions struct {
 	reconcile  func(n int) (reconcile.Result, error) // Nil: it succeeds.
 	configMaps SourceOptions[*corev1.ConfigMap]
-	ownQueue   bool // The queue and the sources are controller-runtime's.
 }
 
 func startProgram(t *testing.T, dir string, from *cluster, options programOptions) *program {
@@ -259,29 +257,21 @@ func startProgram(t *testing.T, dir string, from *cluster, options programOption
 			return []reconcile.Request{{NamespacedName: types.NamespacedName{
 				Namespace: s.Namespace, Name: s.Labels["for"]}}}
 		})
-	sources := []source.Source{
-		source.Kind(m.GetCache(), &corev1.ConfigMap{}, own, options.configMaps.Predicates...),
-		source.Kind(m.GetCache(), &corev1.Secret{}, referred)}
-	if !options.ownQueue {
-		newQueue := NewQueue(p.store, wq.QueueOptions[reconcile.Request]{
-			Backoff: wq.Exponential(time.Hour, time.Hour)})
-		how.NewQueue = func(name string, limiter workqueue.TypedRateLimiter[reconcile.Request],
-		) workqueue.TypedRateLimitingInterface[reconcile.Request] {
-			queue := newQueue(name, limiter)
-			p.mu.Lock()
-			defer p.mu.Unlock()
-			p.queue = queue.(*PriorityQueue[reconcile.Request])
-			return queue
-		}
-		sources = []source.Source{
-			Kind("configmaps", m.GetCache(), &corev1.ConfigMap{}, own, options.configMaps),
-			Kind("secrets", m.GetCache(), &corev1.Secret{}, referred, SourceOptions[*corev1.Secret]{})}
+	newQueue := NewQueue(p.store, wq.QueueOptions[reconcile.Request]{
+		Backoff: wq.Exponential(time.Hour, time.Hour)})
+	how.NewQueue = func(name string, limiter workqueue.TypedRateLimiter[reconcile.Request],
+	) workqueue.TypedRateLimitingInterface[reconcile.Request] {
+		queue := newQueue(name, limiter)
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.queue = queue.(*PriorityQueue[reconcile.Request])
+		return queue
 	}
 	c, err := controller.New("controller", m, how)
 	must(t, err)
-	for _, s := range sources {
-		must(t, c.Watch(s))
-	}
+	must(t, c.Watch(Kind("configmaps", m.GetCache(), &corev1.ConfigMap{}, own, options.configMaps)))
+	must(t, c.Watch(Kind("secrets", m.GetCache(), &corev1.Secret{}, referred,
+		SourceOptions[*corev1.Secret]{})))
 	ctx, cancel := context.WithCancel(context.Background())
 	p.cancel = cancel
 	go func() { p.ended <- m.Start(ctx) }()
