@@ -54,17 +54,17 @@ type Observation[T comparable] struct {
 	// its items and its tombstone are.
 	// Without Items those of the observation before stay, which costs a read of the row.
 	Filtered bool
-	// Before, if not nil, becomes what the source remembers of the object if that is of another
-	// version, or of none as this one: then nothing is done, as if the observation were refused.
-	// Otherwise its Object becomes "", and the observation is made. So a mapping that reads other
-	// objects is asked about what the object was, too: its items are added by Queue.AddBatch, and the
-	// object is observed again without Before.
+	// Before, if not nil, asks what a changed object was. If the observation would change what the
+	// source remembers, and the versions differ, or both are "" and the tombstones differ, it becomes
+	// that, and nothing is done, as if the observation were refused. Otherwise its Object becomes "",
+	// and the observation is made. So a mapping that reads other objects can map what the object was,
+	// too: its items are added by Queue.AddBatch, and the object is observed again without Before.
 	Before *SeenObject[T]
 }
 
 // ObserveResult is what an observation did.
 type ObserveResult struct {
-	Changed                   bool // Otherwise nothing was to be done.
+	Changed                   bool // Otherwise nothing was done.
 	Added, Deduplicated, Held int  // Of the items, by Outcome.
 }
 

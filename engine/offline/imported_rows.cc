@@ -13,8 +13,8 @@ using storage::RowRule;
 
 namespace {
 
-// The names of cursors are not keys: another place than any RowPlace.
-constexpr int kCursorPlace = -1;
+// The names of cursors and objects are not keys: another place than any RowPlace.
+constexpr int kNamePlace = -1;
 
 uint64_t HashOf(QueueId queue, int place, std::string_view name) {
   return absl::HashOf(queue, place, name);
@@ -75,7 +75,7 @@ Status ImportedRows::AddRow(QueueId queue, RowPlace place, std::string_view key)
 }
 
 bool ImportedRows::AddName(QueueId queue, std::string_view name) {
-  return hashes_.insert(HashOf(queue, kCursorPlace, name)).second;
+  return hashes_.insert(HashOf(queue, kNamePlace, name)).second;
 }
 
 }  // namespace wq

@@ -1,5 +1,6 @@
 // ImportedRows: which rows an import has made, to refuse an entry that contradicts them. It keeps a
-// hash of each row. Only for equal hashes it asks FindRow whether the rows are of one key.
+// hash of each row. Only for equal hashes it asks FindRow whether the rows are of one key; names of
+// cursors, and of objects, that have one hash count as one.
 //
 //   ImportedRows rows(find_row);
 //   Status s = rows.Add(queue, entry, sequence);

@@ -2,8 +2,8 @@
 // "web,jobs", into these namespaces, where its copies change and go with it.
 //
 // Its queue and what it has seen are in a store, so a restart reconciles only what was pending and
-// what has changed or was deleted meanwhile. Therefore the Secrets need no finalizer: one that was
-// deleted meanwhile is found at the next start, and its copies are deleted.
+// what has changed or was deleted meanwhile. The Secrets need no finalizer: one that was deleted
+// meanwhile is found at the next start, and if nothing was seen of it, its copies are, which map to it.
 //
 //	go build && ./kubernetes --store /var/lib/copies/wq
 //

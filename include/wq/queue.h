@@ -304,7 +304,7 @@ class Queue {
   // --- Cursors ---
 
   // Stores `value` under `name`, in order with the calls before it: after a crash, every Add before
-  // the cursor that is found is found too. So a source (a watch's resource version, an offset)
+  // the cursor that is found is found too. So a program (by a watch's resource version, an offset)
   // resumes where the queue's contents end. A name is 1 to 64 of [A-Za-z0-9._-]; a value has at
   // most kMaxCursorBytes.
   Status SetCursor(std::string_view name, std::string_view value);

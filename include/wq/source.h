@@ -68,22 +68,23 @@ struct Observation {
   std::string_view tombstone = {};
   // The caller does not want this change reconciled: its version is recorded, and nothing is added,
   // not the keys of the row either. An object that was not yet observed unfiltered, or not with
-  // this fingerprint and scope, is recorded with an empty version: the next list may not pass it
-  // over. Filtered once more, it is unchanged if its keys and its tombstone are.
+  // this fingerprint and scope, is recorded with an empty version, so that the next list does not pass
+  // it over. Filtered once more, it is unchanged if its keys and its tombstone are.
   // Without `keys` those of the row stay, and so does its tombstone unless one is given; that costs
   // a read of the row, unless a tombstone is given and the row's keys are the object or none.
   // Default: off.
   bool filtered = false;
-  // Not null: if the object has a row of another version, or of none, and the observation has
-  // another version, or none, this becomes the row, and nothing is done, as if the observation were
-  // refused; otherwise its `object` becomes empty, and the observation is made. So a caller whose
-  // mapping reads other objects maps what the object was as well, adds those keys by
-  // Queue::AddBatch, and observes the object again without this. Default: null.
+  // Not null: asks what a changed object was. If the observation would change the object's row, and
+  // the versions differ, or both are empty and the tombstones differ, this becomes the row, and
+  // nothing is done, as if the observation were refused. Otherwise its `object` becomes empty, and
+  // the observation is made. So a caller whose mapping reads other objects can map what the object
+  // was, too: it adds those keys by Queue::AddBatch, and observes the object again without this.
+  // Default: null.
   SeenObject* before = nullptr;
 };
 
 struct ObserveResult {
-  bool changed = false;  // Otherwise the row says so already, and nothing was done.
+  bool changed = false;  // Otherwise nothing was done.
   size_t added = 0;      // Of the keys, by AddOutcome.
   size_t deduplicated = 0;
   size_t held = 0;

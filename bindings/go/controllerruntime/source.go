@@ -43,8 +43,9 @@ type SourceOptions[object client.Object] struct {
 	// controller was down, encoded as JSON; at most 4096 bytes, otherwise as if Keep were nil. The
 	// handler's Delete, or its Update as the old object, gets an object that was decoded from that.
 	// Nil: the metadata, without managed fields; without annotations, then labels and finalizers, then
-	// owners, if it is too long. Keep the metadata's resourceVersion: without it, an object of which the
-	// predicates dropped all is taken for deleted, until its event comes, if the first list is older.
+	// owners, if it is too long. Keep the metadata's resourceVersion: without it, an object of which
+	// the predicates dropped all is taken for deleted, until its event comes, if the first list is
+	// older.
 	Keep func(o object) any
 }
 

@@ -49,14 +49,14 @@ typedef struct wq_observation {
   // 1: the object is gone: these keys and those of its row are added, and the row is erased. The
   // other fields are not used.
   int32_t deleted;
-  // NULL, or what becomes the row, as a key list of the object, its version, its tombstone and its
-  // keys, if that is of another version: then nothing is done. Otherwise it becomes empty. See
+  // NULL, or asks what a changed object was: becomes its row, as a key list of the object, its
+  // version, its tombstone and its keys, and nothing is done. Otherwise it becomes empty. See
   // Observation.
   wq_bytes* before;
 } wq_observation;
 typedef struct wq_observe_result {
   size_t size;
-  int32_t changed;  // 0: the row says so already, or of a deletion there is none.
+  int32_t changed;  // 0: nothing was done.
   size_t added;     // Of the keys.
   size_t deduplicated;
   size_t held;
