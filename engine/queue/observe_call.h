@@ -46,13 +46,13 @@ struct Queue::Impl::ObserveCall {
   // nothing else of it is kept. Then sets those of the record.
   bool KnowsRow(const ObjectFacts& facts, storage::ObjectRecord* record) const;
   // Whether the row was read that has these facts, or is not found.
-  bool HasRow(const ObjectFacts& facts) const;
+  bool HasRead(const ObjectFacts& facts) const;
   void ForgetRow();  // One that is not there any more.
   // Whether the row has another version: the facts' is that of the fingerprint and the scope, too.
   bool IsAnotherRow() const;
   void ReturnRow();  // To observation.before.
   // Whether a key stays as it is: the object has it, as before, and is the same.
-  bool LeavesKey(size_t at) const { return same_version && at < in_row.size() && in_row[at]; }
+  bool LeavesKey(size_t at) const { return same_object && at < in_row.size() && in_row[at]; }
 
   ObserveResult unwanted;
   const std::string_view source;
@@ -73,8 +73,8 @@ struct Queue::Impl::ObserveCall {
   std::string row_bytes = {};
   storage::ObjectRecord row = {};
   std::vector<std::string_view> row_keys = {};
-  bool same_version = false;  // The object's version is that of its row.
-  bool returns_row = false;   // To the caller, who asks for it: nothing else was done.
+  bool same_object = false;  // The object is unchanged, but for its keys.
+  bool returns_row = false;  // To the caller, who asks for it: nothing else was done.
 
   absl::InlinedVector<std::string_view, 4> keys = {};  // To be added, each once,
   size_t own_keys = 0;                                 // of which so many are the observation's,

@@ -78,7 +78,7 @@ bool Queue::Impl::ObserveCall::KnowsRow(const ObjectFacts& facts,
   return true;
 }
 
-bool Queue::Impl::ObserveCall::HasRow(const ObjectFacts& facts) const {
+bool Queue::Impl::ObserveCall::HasRead(const ObjectFacts& facts) const {
   return read.has_value() && (read->SameRow(facts) || missing == kMostMissing);
 }
 
@@ -270,6 +270,10 @@ Status Queue::Impl::ObserveStep(ObserveCall* call, Time now, Effects* effects,
   storage::ObjectRecord record = call->RecordOf(object);
   const bool keeps_keys = seen.filtered && seen.keys.empty() && !call->deleted && facts != nullptr;
   bool needs_row = keeps_keys && !call->KnowsRow(*facts, &record);
+  if (needs_row && call->HasRead(*facts)) {
+    record.keys = call->row.keys;
+    record.tombstone = seen.tombstone.empty() ? call->row.tombstone : seen.tombstone;
+  }
   const ObjectFacts wanted(record);
   const bool same_keys = facts != nullptr && (keeps_keys || facts->SameKeys(wanted));
   // A filtered observation without a tombstone keeps that of a row without a version.
@@ -277,7 +281,7 @@ Status Queue::Impl::ObserveStep(ObserveCall* call, Time now, Effects* effects,
   const bool same_version = facts != nullptr && (facts->version == wanted.version ||
                                                  (keeps_tombstone && !facts->HasVersion()));
   const bool says_something = !wanted.HasVersion() && !seen.filtered;
-  call->same_version = same_version && wanted.HasVersion() && facts->IsOf(*source);
+  call->same_object = same_version && wanted.HasVersion() && facts->IsOf(*source);
   if (!call->deleted && same_keys && same_version && !says_something) {
     ++source->unchanged;
     *effects =
@@ -286,7 +290,7 @@ Status Queue::Impl::ObserveStep(ObserveCall* call, Time now, Effects* effects,
   }
   const bool asks_row = seen.before != nullptr && facts != nullptr && !same_version;
   needs_row = needs_row || asks_row || (facts != nullptr && !same_keys && !seen.filtered);
-  if (needs_row && !call->HasRow(*facts)) {
+  if (needs_row && !call->HasRead(*facts)) {
     *row_of = source->id;
     return {};
   }
@@ -302,12 +306,7 @@ Status Queue::Impl::ObserveStep(ObserveCall* call, Time now, Effects* effects,
   if (const size_t needed = NewlyPending(*call); !Fits(needed, call->waited)) {
     return Status::Full("");  // Its words are AwaitRoom's.
   }
-  if (keeps_keys && needs_row) {
-    record.keys = call->row.keys;
-    record.tombstone = seen.tombstone.empty() ? call->row.tombstone : seen.tombstone;
-  }
-  const ObjectFacts put = keeps_keys && needs_row ? ObjectFacts(record) : wanted;
-  *effects = ApplyObserved(*call, object, record, put, now);
+  *effects = ApplyObserved(*call, object, record, wanted, now);
   return {};
 }
 
@@ -315,7 +314,7 @@ Status Queue::Impl::ObserveStep(ObserveCall* call, Time now, Effects* effects,
 Queue::Impl::Effects Queue::Impl::ApplyObserved(const ObserveCall& call, TrackedObject object,
                                                 const storage::ObjectRecord& record,
                                                 const ObjectFacts& facts, Time now) {
-  const bool has_row = object.facts != nullptr;
+  const bool was_there = object.facts != nullptr;
   if (WQ_MUTANT(row_before_its_adds)) {
     state->PutObject(object, record, facts);
     object.facts = object.source->Find(call.id);
@@ -327,13 +326,13 @@ Queue::Impl::Effects Queue::Impl::ApplyObserved(const ObserveCall& call, Tracked
     if (!(call.observation.filtered && WQ_MUTANT(filtered_is_not_recorded))) {
       state->PutObject(object, record, facts);
     }
-  } else if (has_row) {
+  } else if (was_there) {
     state->EraseObject(object.source, call.id, call.observation.object);
     ++object.source->deleted;
   }
   Effects effects = EndTransition(last, call.options.durability.value_or(options.durability));
   object.source->position = std::max(object.source->position, effects.position);
-  call.result->changed = !call.deleted || has_row || !call.keys.empty();
+  call.result->changed = !call.deleted || was_there || !call.keys.empty();
   return effects;
 }
 

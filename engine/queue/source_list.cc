@@ -35,8 +35,8 @@ struct SourceList::Impl {
   const std::string source;
   const uint64_t list;
   const uint64_t scope;
+  const storage::SourceId id;
 
-  storage::SourceId id = 0;
   // The rows behind `after` were not read yet.
   std::string after = {};
   bool read_all = false;
@@ -71,6 +71,7 @@ struct SourceList::Impl {
 Status SourceList::Impl::Read() {
   Status checked;
   size_t bytes = 0;
+  bool full = false;
   std::vector<std::string_view> keys;
   Status read =
       queue->journal->ScanObjects(queue->id, id, after, [&](const storage::ObjectRecord& record) {
@@ -87,9 +88,10 @@ Status SourceList::Impl::Read() {
                           .tombstone = std::string(record.tombstone)},
                          record.scope});
         bytes += record.object.size() + record.keys.size() + record.tombstone.size();
-        return found.size() < kFoundObjects && bytes < kFoundBytes;
+        full = found.size() >= kFoundObjects || bytes >= kFoundBytes;
+        return !full;
       });
-  read_all = read.ok() && checked.ok() && found.size() < kFoundObjects && bytes < kFoundBytes;
+  read_all = read.ok() && checked.ok() && !full;
   return read.ok() ? checked : read;
 }
 
@@ -165,21 +167,21 @@ SourceList::~SourceList() {
 Status Source::BeginList(const ListOptions& options, std::unique_ptr<SourceList>* list) {
   const uint64_t scope = options.scope.empty() ? 0 : StableHash(options.scope);
   const uint64_t fingerprint = options.fingerprint.empty() ? 0 : StableHash(options.fingerprint);
-  uint64_t number = 0;
-  storage::SourceId id = 0;
+  std::unique_ptr<SourceList::Impl> begun;
   Status s = queue_->ChangeSources([&](QueueState& state) {
-    if (state.FindSource(name_) == nullptr) {
+    const TrackedSource* const source = state.BeginList(name_, fingerprint, scope);
+    if (source == nullptr) {
       return NoSuch("no source", name_);
     }
-    state.BeginList(name_, fingerprint, scope);
-    number = state.FindSource(name_)->open_list;
-    id = state.FindSource(name_)->id;
+    begun = std::make_unique<SourceList::Impl>(SourceList::Impl{.queue = queue_,
+                                                                .source = name_,
+                                                                .list = source->open_list,
+                                                                .scope = scope,
+                                                                .id = source->id});
     return Status::Ok();
   });
-  if (number != 0) {
-    list->reset(new SourceList(std::make_unique<SourceList::Impl>(
-        SourceList::Impl{.queue = queue_, .source = name_, .list = number, .scope = scope})));
-    (*list)->impl_->id = id;
+  if (begun != nullptr) {
+    list->reset(new SourceList(std::move(begun)));
   }
   return s;
 }

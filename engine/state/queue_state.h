@@ -161,8 +161,9 @@ class QueueState {
   void EraseSource(storage::SourceId id) noexcept;
   // Those whose rows recovery has found: they are still to be erased.
   const std::vector<storage::SourceId>& removed_sources() const { return removed_sources_; }
-  // REQUIRES: there is this source.
-  void BeginList(std::string_view name, uint64_t fingerprint, uint64_t scope) noexcept;
+  // nullptr: there is no such source.
+  const TrackedSource* BeginList(std::string_view name, uint64_t fingerprint,
+                                 uint64_t scope) noexcept;
   // The object has this row, with these facts, from now on, and was seen now.
   void PutObject(const TrackedObject& object, const storage::ObjectRecord& record,
                  const ObjectFacts& facts) noexcept;
@@ -503,7 +504,6 @@ class QueueState {
   std::vector<Item*> displaced_;
   SequenceSet restored_sequences_;            // During recovery.
   TrackedSource* restored_source_ = nullptr;  // During recovery: the last one.
-  std::unique_ptr<TrackedSource> removed_source_;
   std::vector<storage::SourceId> removed_sources_;
 
   // Whose positions the next Stamp sets: their records were put since the last one.

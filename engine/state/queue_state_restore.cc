@@ -238,7 +238,6 @@ void QueueState::FinishRestore(Time now) {
   displaced_.clear();
   restored_sequences_ = {};
   restored_source_ = nullptr;
-  removed_source_.reset();
   for (const std::unique_ptr<LaneOrder>& order : orders_) {
     order->BeginRestored(PassedAtStart(rules_.starvation_bound, now.wall_us));
   }

@@ -55,8 +55,12 @@ void QueueState::EraseSource(storage::SourceId id) noexcept {
   }
 }
 
-void QueueState::BeginList(std::string_view name, uint64_t fingerprint, uint64_t scope) noexcept {
+const TrackedSource* QueueState::BeginList(std::string_view name, uint64_t fingerprint,
+                                           uint64_t scope) noexcept {
   TrackedSource* const source = FindSource(name);
+  if (source == nullptr) {
+    return nullptr;
+  }
   source->BeginList();
   source->open_list = ++last_list_;
   if (source->fingerprint != fingerprint || source->scope != scope) {
@@ -64,6 +68,7 @@ void QueueState::BeginList(std::string_view name, uint64_t fingerprint, uint64_t
     source->scope = scope;
     PutSource(name, *source);
   }
+  return source;
 }
 
 void QueueState::PutSource(std::string_view name, const TrackedSource& source) {
@@ -94,15 +99,13 @@ Status QueueState::RestoreSource(const storage::SourceRecord& record) {
     return Contradiction("source", record.name, broken);
   }
   last_source_ = std::max(last_source_, record.id);
+  if (record.name.empty()) {
+    removed_sources_.push_back(record.id);
+    return {};
+  }
   auto source = std::make_unique<TrackedSource>(record.id);
   source->fingerprint = record.fingerprint;
   source->scope = record.scope;
-  if (record.name.empty()) {
-    removed_sources_.push_back(record.id);
-    removed_source_ = std::move(source);
-    restored_source_ = removed_source_.get();
-    return {};
-  }
   restored_source_ = source.get();
   if (!sources_.emplace(record.name, std::move(source)).second) {
     return Contradiction("source", record.name, storage::RowRule::kSourceTwice);
@@ -112,13 +115,14 @@ Status QueueState::RestoreSource(const storage::SourceRecord& record) {
 
 Status QueueState::RestoreObject(const storage::ObjectRecord& record) {
   storage::RowRule broken = CheckRow(record);
-  if (restored_source_ == nullptr || restored_source_->id != record.source) {
+  const bool removed = !removed_sources_.empty() && removed_sources_.back() == record.source;
+  if (!removed && (restored_source_ == nullptr || restored_source_->id != record.source)) {
     broken = storage::RowRule::kObjectOfNoSource;
   }
   if (broken != storage::RowRule::kNone) {
     return Contradiction("object", record.object, broken);
   }
-  if (restored_source_ == removed_source_.get()) {
+  if (removed) {
     return {};
   }
   storage::ObjectRecord as_seen = record;
