@@ -29,15 +29,16 @@ using wq::c::QueueObject;
 using wq::c::SourceObject;
 using wq::c::StoreObject;
 
-// Copies the observation, checked but for its keys.
-Status ReadObservation(const wq_observation* in, wq_observation* seen) {
-  return FirstError({NotNull("observation", in), wq::c::ReadSized("observation", in, seen),
-                     CheckInput("observation.object", seen->object, seen->object_size),
-                     CheckInput("observation.version", seen->version, seen->version_size),
+// Copies the observation, if its object can be read. *bad: why its other fields are refused.
+Status ReadObservation(const wq_observation* in, wq_observation* seen, Status* bad) {
+  Status read = FirstError({NotNull("observation", in), wq::c::ReadSized("observation", in, seen),
+                            CheckInput("observation.object", seen->object, seen->object_size)});
+  *bad = FirstError({CheckInput("observation.version", seen->version, seen->version_size),
                      CheckInput("observation.tombstone", seen->tombstone, seen->tombstone_size),
                      seen->before == nullptr
                          ? Status::Ok()
                          : wq::c::CheckOutput("observation.before", seen->before)});
+  return read;
 }
 
 // A key list of the row: the object, its version, its tombstone, and its keys. Empty: of none.
@@ -142,18 +143,20 @@ wq_code wq_source_observe(wq_source source, const wq_observation* observation,
                           wq_error* error) {
   return Call<SourceObject>(source.handle, error, [&](SourceObject& of) -> Status {
     wq_observation seen;
-    std::vector<std::string_view> keys;
-    wq::c::CallOptions call;
-    if (Status s =
-            FirstError({ReadObservation(observation, &seen),
-                        result == nullptr ? Status::Ok() : wq::c::CheckSized("result", result)});
-        !s.ok()) {
+    Status bad;
+    if (Status s = ReadObservation(observation, &seen, &bad); !s.ok()) {
       return s;
     }
-    Status bad = FirstError({wq::c::ReadKeys("observation.keys", seen.keys, seen.keys_size, &keys),
-                             wq::c::ToAddOptions(options, &call)});
-    if (!bad.ok()) {
-      keys.assign(1, {});  // Is refused, and the object counts as seen.
+    std::vector<std::string_view> keys;
+    wq::c::CallOptions call;
+    bad = FirstError({std::move(bad),
+                      result == nullptr ? Status::Ok() : wq::c::CheckSized("result", result),
+                      wq::c::ReadKeys("observation.keys", seen.keys, seen.keys_size, &keys),
+                      wq::c::ToAddOptions(options, &call)});
+    if (!bad.ok()) {  // The object counts as seen: an observation without a key is refused.
+      seen.version_size = seen.tombstone_size = 0;
+      seen.before = nullptr;
+      keys.assign(1, {});
       call.options = {};
     }
     wq::ObserveResult did;

@@ -109,24 +109,28 @@ TEST_F(SourcesCTest, WhatIsOutOfBoundsIsRefusedAsAWhole) {
       {"observation.keys is NULL", [](auto* o) { o->keys_size = 1; }},
       {"observation.size is 0", [](auto* o) { o->size = 0; }},
   };
-  const wq_source list = BeginList();
+  wq_observe_result unsized{};
   for (const auto& row : rows) {
+    const wq_source list = BeginList();
     for (const wq_source by : {pods_, list}) {
       auto seen = Sized<wq_observation>();
-      seen.object = "o";
-      seen.object_size = 1;
+      seen.object = "known";
+      seen.object_size = 5;
       row.change(&seen);
       EXPECT_EQ(wq_source_observe(by, &seen, nullptr, nullptr, &error_), WQ_INVALID_ARGUMENT);
       EXPECT_EQ(std::string(error_.message).find(row.message), 0U) << error_.message;
+      const bool known = seen.size > 0 && seen.object != nullptr && seen.object_size == 5;
+      if (known) {  // It is there.
+        EXPECT_EQ(wq_source_next_deleted(list, &bytes_, &error_), WQ_NOT_FOUND) << row.message;
+      }
     }
   }
+  const wq_source list = BeginList();
   auto there = Sized<wq_observation>();
   there.object = "known";
   there.object_size = 5;
-  there.keys = "\2\0\0\0k";
-  there.keys_size = 5;
-  EXPECT_EQ(wq_source_observe(list, &there, nullptr, nullptr, &error_), WQ_INVALID_ARGUMENT);
-  EXPECT_EQ(wq_source_next_deleted(list, &bytes_, &error_), WQ_NOT_FOUND);  // It is there.
+  EXPECT_EQ(wq_source_observe(list, &there, nullptr, &unsized, &error_), WQ_INVALID_ARGUMENT);
+  EXPECT_EQ(wq_source_next_deleted(list, &bytes_, &error_), WQ_NOT_FOUND);
   EXPECT_EQ(wq_source_observe(pods_, nullptr, nullptr, nullptr, &error_), WQ_INVALID_ARGUMENT);
   EXPECT_EQ(wq_source_next_deleted(list, nullptr, &error_), WQ_INVALID_ARGUMENT);
   EXPECT_EQ(wq_source_begin_list(pods_, nullptr, nullptr, &error_), WQ_INVALID_ARGUMENT);
