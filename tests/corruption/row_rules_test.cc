@@ -454,6 +454,15 @@ TEST_F(RowRulesTest, AQuarantinedKeyMayBePending) {
   EXPECT_EQ(entries[0].state, EntryState::kQuarantined);
 }
 
+// A deletion, or a replacement, that was killed.
+TEST_F(RowRulesTest, AQueueThatIsErasedMayHaveLostItsSource) {
+  Make({Named({"jobs~replaced", 2, 0}), Putting(PutObject, {.source = 1, .object = "o"}, 2)});
+  EXPECT_EQ(FoundIn(store_), "");
+  EXPECT_EQ(Repaired(), "");
+  EXPECT_OK(Opened(store_));
+  EXPECT_EQ(FoundIn(store_), "");
+}
+
 TEST_F(RowRulesTest, ANewQueueGetsNeitherRowsNorStateOfNoQueue) {
   for (const Case& one : CasesOfQueues()) {
     if (one.rule != RowRule::kRowsOfNoQueue && one.rule != RowRule::kStateOfNoQueue) continue;
