@@ -48,10 +48,12 @@ type Observation[T comparable] struct {
 	Items []T
 	// Tombstone is what the caller needs to know of the object once it is deleted: at most 4096 bytes.
 	Tombstone string
-	// Filtered: the change is not to be reconciled. Its version is recorded, and nothing is added. An
-	// object that was only ever filtered, or not yet seen with this fingerprint and scope, is recorded
-	// as changed, so that the next list does not pass it over. Filtered once more, it is unchanged if
-	// its items and its tombstone are.
+	// Filtered: the change is not to be reconciled. Its version is recorded, and nothing is added. But
+	// if a change before it may have been missed, the object is recorded as changed, so that the next
+	// list does not pass it over, and keeps its items beside these: if it was not observed unfiltered
+	// before; if an observation of it was refused since; or if it was not seen since the queue was
+	// opened or the list began, and has not the version of before. Filtered once more, it is unchanged
+	// if its items and its tombstone are.
 	// Without Items those of the observation before stay, which costs a read of the row.
 	Filtered bool
 	// Before, if not nil, asks what a changed object was. If the observation would change what the

@@ -41,14 +41,18 @@ struct Queue::Impl::ObserveCall {
   bool OnlyUnseen() const { return deleted && list != 0; }
   void AppendKeys(std::span<const std::string_view> more);  // To `keys`, those that are not there.
   // The object's row, if nothing of the present one is kept.
-  storage::ObjectRecord RecordOf(const TrackedObject& seen) const;
+  storage::ObjectRecord RecordOf(const TrackedSource& of) const;
+  // Whether every change of the object before this observation is known to have been observed: it
+  // was seen since the list began, or has the version of its row. `wanted`: as RecordOf has it.
+  bool FollowsAll(const ObjectFacts* facts, const ObjectFacts& wanted) const;
+  void JoinKeys();  // Sets `joined`.
   // Of an observation that keeps the row's keys: whether these are known without reading it, and
   // nothing else of it is kept. Then sets those of the record.
   bool KnowsRow(const ObjectFacts& facts, storage::ObjectRecord* record) const;
   // Whether the row was read that has these facts, or is not found.
   bool HasRead(const ObjectFacts& facts) const;
   void ForgetRow();  // One that is not there any more.
-  // Whether the row has another version: the facts' is that of the fingerprint and the scope, too.
+  // Whether the row has another version: not only another fingerprint or scope, as its facts may.
   bool IsAnotherRow() const;
   void ReturnRow();  // To observation.before.
   // Whether a key stays as it is: the object has it, as before, and is the same.
@@ -67,12 +71,20 @@ struct Queue::Impl::ObserveCall {
   const Status bad;           // Why the observation is refused, whatever the queue has.
   const std::string encoded;  // Its keys.
 
+  // The object as this call has found it.
+  bool found = false;
+  bool owed = false;    // An observation before was not made.
+  bool unseen = false;  // It was not seen since the list began.
+
   // The row as it was read.
   std::optional<ObjectFacts> read;
   int missing = 0;  // How often it was not found.
   std::string row_bytes = {};
   storage::ObjectRecord row = {};
   std::vector<std::string_view> row_keys = {};
+  // The keys of the observation and of the row, encoded; those of the observation, if a row cannot
+  // have so many.
+  std::string joined = {};
   bool same_object = false;  // The object is unchanged, but for its keys.
   bool returns_row = false;  // To the caller, who asks for it: nothing else was done.
 

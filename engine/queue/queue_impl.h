@@ -304,10 +304,10 @@ struct Queue::Impl final : Timer::Target, HistoryRecorder::Source {
 
   struct ObserveCall;
   Status Observe(ObserveCall* call) WQ_EXCLUDES(mu);
-  void GiveUp(const ObserveCall& call) WQ_REQUIRES(mu);
+  void Owe(const ObserveCall& call) WQ_REQUIRES(mu);
   Status FindSource(const ObserveCall& call, TrackedSource** source) const WQ_REQUIRES(mu);
   Status CheckObserve(const ObserveCall& call) const WQ_REQUIRES(mu);
-  Status FindObserved(const ObserveCall& call, TrackedObject* object) const WQ_REQUIRES(mu);
+  Status FindObserved(ObserveCall* call, TrackedObject* object) const WQ_REQUIRES(mu);
   // The source of the list; InvalidArgument: the list is over.
   Status FindList(std::string_view source, uint64_t list, TrackedSource** of) const WQ_REQUIRES(mu);
   Status ObserveStep(ObserveCall* call, Time now, Effects* effects,

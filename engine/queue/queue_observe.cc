@@ -53,17 +53,31 @@ void Queue::Impl::ObserveCall::AppendKeys(std::span<const std::string_view> more
   }
 }
 
-storage::ObjectRecord Queue::Impl::ObserveCall::RecordOf(const TrackedObject& seen) const {
-  const TrackedSource& of = *seen.source;
-  // No Adds of such an object were made for this fingerprint.
-  const bool unversioned = observation.filtered && (seen.facts == nullptr || !seen.facts->IsOf(of));
+storage::ObjectRecord Queue::Impl::ObserveCall::RecordOf(const TrackedSource& of) const {
   return {.source = of.id,
           .object = observation.object,
-          .version = unversioned ? std::string_view() : observation.version,
+          .version = observation.version,
           .fingerprint = of.fingerprint,
           .scope = of.scope,
           .keys = encoded,
           .tombstone = observation.tombstone};
+}
+
+bool Queue::Impl::ObserveCall::FollowsAll(const ObjectFacts* facts,
+                                          const ObjectFacts& wanted) const {
+  return facts != nullptr && facts->HasVersion() &&
+         (!owed || WQ_MUTANT(owed_observation_forgotten)) &&
+         (!unseen || facts->version == wanted.version);
+}
+
+void Queue::Impl::ObserveCall::JoinKeys() {
+  std::vector<std::string_view> all(observation.keys.begin(), observation.keys.end());
+  all.insert(all.end(), row_keys.begin(), row_keys.end());
+  joined = EncodeKeySet({.object = observation.object, .keys = all});
+  static_cast<void>(storage::DecodeKeys(joined, observation.object, &all));  // Each once.
+  if (!CheckObservation({.object = observation.object, .keys = all}).ok()) {
+    joined = encoded;
+  }
 }
 
 bool Queue::Impl::ObserveCall::KnowsRow(const ObjectFacts& facts,
@@ -141,6 +155,9 @@ Status Queue::Impl::ReadRow(storage::SourceId source, ObserveCall* call) const {
   }
   call->read = ObjectFacts(call->row);
   static_cast<void>(storage::DecodeKeys(call->row.keys, call->observation.object, &call->row_keys));
+  if (call->observation.filtered) {
+    call->JoinKeys();
+  }
   return {};
 }
 
@@ -171,16 +188,23 @@ Status Queue::Impl::Observe(ObserveCall* call) {
     std::optional<storage::SourceId> row_of;
     {
       const MutexLock lock(mu);
-      if (Status s = ObserveStep(call, now, &effects, &row_of); !s.ok()) {
-        if (s.code() == StatusCode::kFull) {
-          full.Count(call->waited ? 0 : 1);
-          s = AwaitRoom([&]() WQ_UNCHECKED { return NewlyPending(*call); }, deadline, call->waited);
-        }
-        if (!s.ok()) {
-          GiveUp(*call);
-          return s;
-        }
-        call->waited = true;
+      Status s = ObserveStep(call, now, &effects, &row_of);
+      if (!s.ok() || row_of.has_value() || call->returns_row) {
+        Owe(*call);
+      }
+      const bool is_full = s.code() == StatusCode::kFull;
+      if (is_full) {
+        full.Count(call->waited ? 0 : 1);
+        s = AwaitRoom([&]() WQ_UNCHECKED { return NewlyPending(*call); }, deadline, call->waited);
+      }
+      if (!s.ok() || call->returns_row) {
+        WakeAdders().Notify();  // Those behind this call, which leaves its places free.
+      }
+      if (!s.ok()) {
+        return s;
+      }
+      call->waited = call->waited || is_full;
+      if (is_full) {
         continue;  // The lock was released meanwhile.
       }
     }
@@ -193,18 +217,18 @@ Status Queue::Impl::Observe(ObserveCall* call) {
     }
     if (Status s = ReadRow(*row_of, call); !s.ok()) {
       const MutexLock lock(mu);
-      GiveUp(*call);
+      WakeAdders().Notify();
       return s;
     }
     PrepareKeys(call);
   }
 }
 
-// The observation is not made. What is observed next may be filtered: a list must not pass it over.
-void Queue::Impl::GiveUp(const ObserveCall& call) {
-  WakeAdders().Notify();  // Those behind this call, which leaves its places free.
-  TrackedSource* const source = state->FindSource(call.source);
-  if (source == nullptr || call.observation.filtered) {
+// The observation is not made, or not under this hold of the lock. What is observed until it is may
+// be filtered: that must not pass for all that has happened.
+void Queue::Impl::Owe(const ObserveCall& call) {
+  TrackedSource* source = nullptr;
+  if (!FindSource(call, &source).ok() || (call.observation.filtered && !call.unseen)) {
     return;
   }
   if (ObjectFacts* const facts = source->Find(call.id); facts != nullptr) {
@@ -239,16 +263,21 @@ Status Queue::Impl::CheckObserve(const ObserveCall& call) const {
 }
 
 // The object counts as seen, even if the observation is refused.
-Status Queue::Impl::FindObserved(const ObserveCall& call, TrackedObject* object) const {
-  if (Status s = FindSource(call, &object->source); !s.ok()) {
+Status Queue::Impl::FindObserved(ObserveCall* call, TrackedObject* object) const {
+  if (Status s = FindSource(*call, &object->source); !s.ok()) {
     return s;
   }
-  object->source->Prefetch(call.id);
-  Status checked = CheckObserve(call);
-  object->facts = object->source->Find(call.id);
-  if (object->facts != nullptr && !call.deleted) {
-    object->source->See(object->facts);
+  object->source->Prefetch(call->id);
+  Status checked = CheckObserve(*call);
+  object->facts = object->source->Find(call->id);
+  if (object->facts != nullptr) {
+    call->owed = call->found ? call->owed : object->facts->Owed();  // Later by this call itself.
+    call->unseen = call->unseen || !object->source->Seen(*object->facts);
+    if (!call->deleted) {
+      object->source->See(object->facts);
+    }
   }
+  call->found = true;
   return checked;
 }
 
@@ -258,38 +287,48 @@ Status Queue::Impl::ObserveStep(ObserveCall* call, Time now, Effects* effects,
                                 std::optional<storage::SourceId>* row_of) {
   const Observation& seen = call->observation;
   TrackedObject object{nullptr, call->id, nullptr};
-  if (Status s = FindObserved(*call, &object); !s.ok()) {
+  if (Status s = FindObserved(call, &object); !s.ok()) {
     return s;
   }
   TrackedSource* const source = object.source;
   const ObjectFacts* const facts = object.facts;
+  const Durability durability = call->options.durability.value_or(options.durability);
   if (call->OnlyUnseen() && (facts == nullptr || source->Seen(*facts))) {
-    *effects = EndTransition(0, Durability::kAsync);
+    *effects = EndTransition(source->position, durability);
     return {};
   }
-  storage::ObjectRecord record = call->RecordOf(object);
-  const bool keeps_keys = seen.filtered && seen.keys.empty() && !call->deleted && facts != nullptr;
-  bool needs_row = keeps_keys && !call->KnowsRow(*facts, &record);
+  storage::ObjectRecord record = call->RecordOf(*source);
+  const bool filtered = seen.filtered && !call->deleted;
+  const bool follows = !filtered || call->FollowsAll(facts, ObjectFacts(record));
+  if (!follows) {
+    record.version = {};
+  }
+  const bool keeps_keys = filtered && seen.keys.empty() && facts != nullptr;
+  const bool joins_keys =
+      !follows && !seen.keys.empty() && facts != nullptr && !facts->HasKeys(record.keys);
+  bool needs_row = joins_keys || (keeps_keys && !call->KnowsRow(*facts, &record));
   if (needs_row && call->HasRead(*facts)) {
-    record.keys = call->row.keys;
-    record.tombstone = seen.tombstone.empty() ? call->row.tombstone : seen.tombstone;
+    record.keys = joins_keys ? call->joined : call->row.keys;
+    if (keeps_keys && seen.tombstone.empty()) {
+      record.tombstone = call->row.tombstone;
+    }
   }
   const ObjectFacts wanted(record);
   const bool same_keys = facts != nullptr && (keeps_keys || facts->SameKeys(wanted));
   // A filtered observation without a tombstone keeps that of a row without a version.
-  const bool keeps_tombstone = seen.filtered && seen.tombstone.empty() && !wanted.HasVersion();
-  const bool same_version = facts != nullptr && (facts->version == wanted.version ||
-                                                 (keeps_tombstone && !facts->HasVersion()));
-  const bool says_something = !wanted.HasVersion() && !seen.filtered;
-  call->same_object = same_version && wanted.HasVersion() && facts->IsOf(*source);
+  const bool keeps_tombstone = filtered && seen.tombstone.empty() && !wanted.HasVersion();
+  const bool same_version =
+      facts != nullptr && (filtered || !call->owed) &&
+      (facts->version == wanted.version || (keeps_tombstone && !facts->HasVersion()));
+  const bool says_something = !wanted.HasVersion() && !filtered;
+  call->same_object = same_version && wanted.HasVersion();
   if (!call->deleted && same_keys && same_version && !says_something) {
     ++source->unchanged;
-    *effects =
-        EndTransition(source->position, call->options.durability.value_or(options.durability));
+    *effects = EndTransition(source->position, durability);
     return {};
   }
   const bool asks_row = seen.before != nullptr && facts != nullptr && !same_version;
-  needs_row = needs_row || asks_row || (facts != nullptr && !same_keys && !seen.filtered);
+  needs_row = needs_row || asks_row || (facts != nullptr && !same_keys && !filtered);
   if (needs_row && !call->HasRead(*facts)) {
     *row_of = source->id;
     return {};
@@ -299,8 +338,6 @@ Status Queue::Impl::ObserveStep(ObserveCall* call, Time now, Effects* effects,
   }
   call->returns_row = asks_row && call->IsAnotherRow();
   if (call->returns_row) {
-    object.facts->Owe();  // Until the caller observes it again.
-    WakeAdders().Notify();
     return {};
   }
   if (const size_t needed = NewlyPending(*call); !Fits(needed, call->waited)) {
@@ -330,7 +367,8 @@ Queue::Impl::Effects Queue::Impl::ApplyObserved(const ObserveCall& call, Tracked
     state->EraseObject(object.source, call.id, call.observation.object);
     ++object.source->deleted;
   }
-  Effects effects = EndTransition(last, call.options.durability.value_or(options.durability));
+  Effects effects = EndTransition(std::max(last, object.source->position),
+                                  call.options.durability.value_or(options.durability));
   object.source->position = std::max(object.source->position, effects.position);
   call.result->changed = !call.deleted || was_there || !call.keys.empty();
   return effects;

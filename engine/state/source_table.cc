@@ -5,8 +5,6 @@
 
 #include <random>
 
-#include "base/mutant.h"
-
 namespace wq {
 namespace {
 
@@ -16,12 +14,6 @@ uint64_t Seed() {
     return uint64_t{random()} << 32 | random();
   }();
   return seed;
-}
-
-// Of a fingerprint and a scope; the same in every process, so that equal calls have equal results.
-uint16_t Tag(uint64_t fingerprint, uint64_t scope) {
-  const uint64_t both[] = {fingerprint, scope};
-  return static_cast<uint16_t>(XXH3_64bits(both, sizeof both));
 }
 
 uint64_t KeysHash(std::string_view encoded) {
@@ -40,22 +32,17 @@ ObjectId::ObjectId(std::string_view object) {
 
 ObjectFacts::ObjectFacts(const storage::ObjectRecord& record) : keys(KeysHash(record.keys)) {
   if (record.version.empty()) {
-    version = XXH3_64bits_withSeed(record.tombstone.data(), record.tombstone.size(), Seed()) << 17;
+    version = XXH3_64bits_withSeed(record.tombstone.data(), record.tombstone.size(), Seed()) << 1;
     return;
   }
   const uint64_t of_source[] = {record.fingerprint, record.scope, Seed()};
   const uint64_t seed = XXH3_64bits(of_source, sizeof of_source);
   const uint64_t hash = XXH3_64bits_withSeed(record.version.data(), record.version.size(), seed);
-  version = hash << 17 | kVersionBit | Tag(record.fingerprint, record.scope);
+  version = hash << 1 | kVersionBit;
 }
 
 bool ObjectFacts::HasKeys(std::string_view encoded) const {
   return (keys | kOwedBit) == (KeysHash(encoded) | kOwedBit);
-}
-
-bool ObjectFacts::IsOf(const TrackedSource& source) const {
-  return HasVersion() && ((keys & kOwedBit) == 0 || WQ_MUTANT(owed_observation_forgotten)) &&
-         static_cast<uint16_t>(version) == Tag(source.fingerprint, source.scope);
 }
 
 ObjectFacts* TrackedSource::Find(const ObjectId& object) {

@@ -34,11 +34,9 @@ struct [[gnu::packed, gnu::aligned(2)]] ObjectId {
   }
 };
 
-class TrackedSource;
-
 struct [[gnu::packed, gnu::aligned(2)]] ObjectFacts {
-  // Hash of its version, fingerprint and scope; the last 16 bits: see Tag. Without a version: hash
-  // of its tombstone.
+  // Hash of its version, fingerprint and scope, or if it has no version, of its tombstone. The last
+  // bit tells which.
   uint64_t version = 0;
   uint64_t keys = 0;  // Hash of its keys, sorted; without the last bit: see Owe.
   uint16_t list = 0;  // The last list during which it was seen: see TrackedSource.
@@ -50,14 +48,12 @@ struct [[gnu::packed, gnu::aligned(2)]] ObjectFacts {
   bool SameRow(const ObjectFacts& other) const {
     return version == other.version && SameKeys(other);
   }
-  // A later observation was not made: until one is, the object counts as one of another source.
+  // A later observation was not made, or not yet. The next Put forgets that.
   void Owe() { keys |= kOwedBit; }
-  // Whether its row has a version, and the source's fingerprint and scope. Of 65 536 others one
-  // passes for the same.
-  bool IsOf(const TrackedSource& source) const;
+  bool Owed() const { return (keys & kOwedBit) != 0; }
 
  private:
-  static constexpr uint64_t kVersionBit = 1U << 16;
+  static constexpr uint64_t kVersionBit = 1;
   static constexpr uint64_t kOwedBit = 1;
 };
 

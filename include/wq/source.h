@@ -66,16 +66,19 @@ struct Observation {
   // What the caller needs to know of the object once it is deleted: see SeenObject. Kept with a
   // change; an unchanged object keeps the tombstone that it has.
   std::string_view tombstone = {};
-  // The caller does not want this change reconciled: its version is recorded, and nothing is added,
-  // not the keys of the row either. An object that was not yet observed unfiltered, or not with
-  // this fingerprint and scope, is recorded with an empty version, so that the next list does not pass
-  // it over. Filtered once more, it is unchanged if its keys and its tombstone are.
+  // The caller does not want this change reconciled: its version is recorded, and nothing is
+  // added, not the keys of the row either. But if a change before it may have been missed, an empty
+  // version is recorded, so that the next list does not pass the object over, and the keys of the
+  // row stay beside these: if the object was not observed unfiltered before; if an observation of
+  // it was refused since; or if it was not seen since the queue was opened or the list began, and
+  // has not the version of its row. Filtered once more, it is unchanged if its keys and its
+  // tombstone are.
   // Without `keys` those of the row stay, and so does its tombstone unless one is given; that costs
   // a read of the row, unless a tombstone is given and the row's keys are the object or none.
   // Default: off.
   bool filtered = false;
-  // Not null: asks what a changed object was. If the observation would change the object's row, and
-  // the versions differ, or both are empty and the tombstones differ, this becomes the row, and
+  // Not null: asks what a changed object was. If the observation would change the object's row,
+  // and the versions differ, or both are empty and the tombstones differ, this becomes the row, and
   // nothing is done, as if the observation were refused. Otherwise its `object` becomes empty, and
   // the observation is made. So a caller whose mapping reads other objects can map what the object
   // was, too: it adds those keys by Queue::AddBatch, and observes the object again without this.
@@ -153,7 +156,7 @@ class Source {
   //                    room once nothing is pending.
   //   NotFound         the source was removed.
   // After any of these no key was added, and the row is as before: repeat the observation, or the
-  // change is missed until the next. NotDurable: see above.
+  // change is missed until the next, or the next list. NotDurable: see above.
   // Blocks: as Queue::Add; and for reading the row if the keys are others, if the observation is
   // filtered and has none, or for `before` (see there).
   Status Observe(const Observation& observation, const AddOptions& options = {},

@@ -11,14 +11,15 @@ namespace wq::model {
 
 std::string NaiveQueue::Observe(const Call& call) {
   const bool deleted = call.op == Op::kObserveDeleted;
-  const std::set<std::string> observed(call.observed.begin(), call.observed.end());
+  std::set<std::string> observed(call.observed.begin(), call.observed.end());
   const auto found = objects_.find(call.key);
   Object* const row = found == objects_.end() ? nullptr : &found->second;
+  const bool unseen = row != nullptr && !row->seen;
   if (row != nullptr && !deleted) {
     row->seen = true;  // Even if the observation is refused.
   }
   const auto refuse = [&](const char* why) {
-    if (row != nullptr && !call.filtered) {
+    if (row != nullptr && (!call.filtered || unseen)) {
       row->owed = true;
     }
     return why;
@@ -32,37 +33,49 @@ std::string NaiveQueue::Observe(const Call& call) {
   if (call.key.empty() || bad || bytes > kMaxObjectKeysBytes) {
     return refuse("InvalidArgument");
   }
-  const bool keeps_keys = call.filtered && call.observed.empty() && !deleted;
-  const bool current =
-      row != nullptr && !row->version.empty() && !row->owed && row->fingerprint == fingerprint_;
-  const std::string version = call.filtered && !deleted && !current ? "" : call.version;
-  const bool same_tombstone = row != nullptr && (row->tombstone == call.tombstone ||
-                                                 (call.filtered && call.tombstone.empty()));
-  const bool alike = row != nullptr && row->version == version &&
+  const bool filtered = call.filtered && !deleted;
+  const bool keeps_keys = filtered && call.observed.empty();
+  const bool is_row =
+      row != nullptr && row->version == call.version && row->fingerprint == fingerprint_;
+  const bool follows =
+      !filtered || (row != nullptr && !row->version.empty() && !row->owed && (!unseen || is_row));
+  const std::string version = follows ? call.version : "";
+  if (!follows && row != nullptr && !keeps_keys) {
+    std::set<std::string> both = row->keys;
+    both.insert(observed.begin(), observed.end());
+    size_t bytes_of_both = 0;
+    for (const std::string& key : both) {
+      bytes_of_both += key.size();
+    }
+    observed = bytes_of_both <= kMaxObjectKeysBytes ? both : observed;
+  }
+  const bool same_tombstone =
+      row != nullptr && (row->tombstone == call.tombstone || (filtered && call.tombstone.empty()));
+  const bool alike = row != nullptr && row->version == version && (filtered || !row->owed) &&
                      (version.empty() ? same_tombstone : row->fingerprint == fingerprint_);
-  const bool same_version = alike && (!version.empty() || call.filtered);
+  const bool same_version = alike && (!version.empty() || filtered);
   if (same_version && !deleted && (keeps_keys || row->keys == observed)) {
     stands_on_ = source_written_;
     return "unchanged 0+0+0";
   }
   if (call.asks_before && row != nullptr && !alike &&
       (call.version.empty() || row->version != call.version)) {
-    row->owed = true;
+    refuse("");
     std::string text = "was " + row->version + " " + row->tombstone;
     for (const std::string& key : row->keys) {
-      text += " " + support::Packed(key);
+      text += " " + key;
     }
     return text;
   }
   std::vector<std::string> keys;
-  if (!call.filtered || deleted) {
+  if (!filtered) {
     std::vector<std::string> all = call.observed;
     if (row != nullptr) {
       all.insert(all.end(), row->keys.begin(), row->keys.end());
     }
     for (const std::string& key : all) {
-      const bool stays = same_version && current && !version.empty() && !deleted &&
-                         observed.contains(key) && row->keys.contains(key);
+      const bool stays = same_version && !version.empty() && !deleted && observed.contains(key) &&
+                         row->keys.contains(key);
       if (!stays && std::find(keys.begin(), keys.end(), key) == keys.end()) {
         keys.push_back(key);
       }
@@ -99,9 +112,8 @@ std::string NaiveQueue::Observe(const Call& call) {
     now = {version, fingerprint_, keeps_keys ? now.keys : observed,
            keeps_keys && call.tombstone.empty() ? now.tombstone : call.tombstone, true};
   }
-  if (row != nullptr || !deleted) {
-    stands_on_ = source_written_ = calls_;
-  }
+  source_written_ = row != nullptr || !deleted ? calls_ : source_written_;
+  stands_on_ = std::max(stands_on_, source_written_);
   return std::string(changed ? "changed " : "unchanged ") + std::to_string(counts[0]) + "+" +
          std::to_string(counts[1]) + "+" + std::to_string(counts[2]);
 }
@@ -121,6 +133,7 @@ std::string NaiveQueue::EndList(const Call& call) {
     }
   }
   listing_ = false;
+  stands_on_ = std::max(stands_on_, source_written_);
   return "ok";
 }
 

@@ -72,6 +72,7 @@ void NaiveQueue::Recover() {
   source_written_ = 0;
   for (auto& [_, object] : objects_) {
     object.owed = false;
+    object.seen = false;
   }
   passed_.clear();
   lower_.clear();

@@ -159,7 +159,7 @@ std::string RealQueue::Observe(const Call& call, const AddOptions& options) {
   if (s.ok() && !before.object.empty()) {
     std::string text = "was " + before.version + " " + before.tombstone;
     for (const std::string& key : before.keys) {
-      text += " " + support::Packed(key);
+      text += " " + key;
     }
     return text;
   }

@@ -339,7 +339,7 @@ TEST_F(SourcesTest, AFilteredObservationThatSaysNothingNewIsUnchanged) {
     EXPECT_EQ(filtered("u", with), "changed");
   }
   BeginList();
-  EXPECT_EQ(NextDeleted(), "a  u a");
+  EXPECT_EQ(NextDeleted(), "a  u a k");
 }
 
 TEST_F(SourcesTest, AnObjectWhoseObservationIsRefusedIsNotDeleted) {
@@ -456,6 +456,92 @@ TEST_F(SourcesTest, AFilteredObservationDoesNotHideOneThatWasNotMade) {
     Work();
     EXPECT_EQ(Observe("a", "4"), "changed +1");
   }
+}
+
+TEST_F(SourcesTest, AFilteredObservationDoesNotPassForWhatCameBefore) {
+  const auto filtered = [&](std::string_view version, const ObjectKeys& keys = {}) {
+    return ObserveBy(&pods_, {.object = "a", .version = version, .keys = keys, .filtered = true});
+  };
+  Restart({.max_pending = 1, .when_full = WhenFull::kRefuse});
+  Observe("a", "1");
+  Work();
+  // One that was refused after it.
+  EXPECT_EQ(filtered("3"), "changed");
+  Add("other");
+  EXPECT_EQ(Observe("a", "2"), "Full");
+  Work();
+  EXPECT_EQ(Observe("a", "3"), "changed +1");
+  Work();
+  // One that was refused before a crash.
+  Add("other");
+  EXPECT_EQ(Observe("a", "4"), "Full");
+  Crash();
+  Work();
+  BeginList();
+  EXPECT_EQ(filtered("5"), "changed");
+  EXPECT_EQ(List("a", "5"), "changed +1");
+  Work();
+  BeginList();
+  EXPECT_EQ(filtered("5"), "unchanged");  // Nothing is between it and the row.
+  EXPECT_EQ(List("a", "5"), "unchanged");
+  // The old owner has to notice the change that was refused.
+  Add("other");
+  EXPECT_EQ(Observe("a", "6", {"new"}), "Full");
+  EXPECT_EQ(filtered("7", {"new"}), "changed");
+  Restart({});
+  Work();
+  BeginList();
+  const std::string_view owner = "new";
+  EXPECT_EQ(ObserveBy(list_.get(), {.object = "a", .version = "7", .keys = {&owner, 1}}),
+            "changed +2");
+  EXPECT_EQ(State(), "a:q new:q");
+}
+
+TEST_F(SourcesTest, AFilteredObservationDoesNotPassForOneThatWaits) {
+  for (const char* end : {"killed", "late"}) {
+    SCOPED_TRACE(end);
+    Restart({.max_pending = 1, .when_full = WhenFull::kWait});
+    Observe("a", "1");
+    Work();
+    Add("other");
+    std::thread waits([this] { EXPECT_EQ(Observe("a", "2"), "ShuttingDown"); });
+    EXPECT_TRUE(support::Eventually([this] { return queue_->Counts().full == 1; }));
+    EXPECT_EQ(ObserveBy(&pods_, {.object = "a", .version = "3", .filtered = true}), "changed");
+    if (end == std::string_view("killed")) {
+      ASSERT_TRUE(queue_->Flush().ok());
+      FailWrites();
+    }
+    queue_->Stop();
+    waits.join();
+    if (end == std::string_view("killed")) {
+      Crash();
+    } else {
+      Restart({});
+    }
+    Work();
+    BeginList();
+    EXPECT_EQ(List("a", "3"), "changed +1");
+    Work();
+    ASSERT_TRUE(list_->End().ok());
+  }
+}
+
+TEST_F(SourcesTest, ADeletionOfAFailedStoreIsNotDurableTheSecondTimeEither) {
+  BeginList();
+  for (const char* object : {"a", "b"}) {
+    Observe(object, "1");
+  }
+  Work();
+  BeginList();
+  FailWrites();
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(ObserveDeleted("a"), "NotDurable");
+    EXPECT_EQ(ListDeleted("b", {}), "NotDurable");
+  }
+  EXPECT_EQ(list_->End().code(), StatusCode::kNotDurable);
+  DiskIsBack();
+  ASSERT_TRUE(store_->Recover().ok());
+  EXPECT_TRUE(list_->End().ok());
 }
 
 TEST_F(SourcesTest, AnObjectHasManyKeysEachOnce) {
