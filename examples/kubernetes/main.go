@@ -3,7 +3,8 @@
 //
 // Its queue and what it has seen are in a store, so a restart reconciles only what was pending and
 // what has changed or was deleted meanwhile. The Secrets need no finalizer: one that was deleted
-// meanwhile is found at the next start, and if nothing was seen of it, its copies are, which map to it.
+// meanwhile is found at the next start, and if nothing was seen of it, then its copies are, which
+// map to it.
 //
 //	go build && ./kubernetes --store /var/lib/copies/wq
 //
@@ -72,7 +73,8 @@ func (r *reconciler) Reconcile(
 	var failures []error // Of some namespaces; the others go on.
 	for i := range copies.Items {
 		c := &copies.Items[i]
-		if c.Annotations[of] == request.String() && !wanted[c.Namespace] {
+		// A type cannot be changed: the copy is made again.
+		if c.Annotations[of] == request.String() && (!wanted[c.Namespace] || c.Type != from.Type) {
 			failures = append(failures, client.IgnoreNotFound(r.Delete(ctx, c)))
 		}
 	}
