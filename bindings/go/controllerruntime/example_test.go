@@ -10,6 +10,7 @@ import (
 
 	"example.org/wq"
 	"example.org/wq/controllerruntime"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/rest"
@@ -51,16 +52,16 @@ type readmeReconciler struct {
 }
 
 func (r *readmeReconciler) SetupWithManager(mgr ctrl.Manager) error {
-	own := controllerruntime.Kind("configmaps", mgr.GetCache(), &corev1.ConfigMap{},
-		&handler.TypedEnqueueRequestForObject[*corev1.ConfigMap]{},
-		controllerruntime.SourceOptions[*corev1.ConfigMap]{
-			Predicates: []predicate.TypedPredicate[*corev1.ConfigMap]{
-				predicate.TypedGenerationChangedPredicate[*corev1.ConfigMap]{}}})
-	owned := controllerruntime.Kind("pods", mgr.GetCache(), &corev1.Pod{},
-		handler.TypedEnqueueRequestForOwner[*corev1.Pod](
-			mgr.GetScheme(), mgr.GetRESTMapper(), &corev1.ConfigMap{}, handler.OnlyControllerOwner()),
-		controllerruntime.SourceOptions[*corev1.Pod]{})
-	return ctrl.NewControllerManagedBy(mgr).Named("configmaps").
+	own := controllerruntime.Kind("deployments", mgr.GetCache(), &appsv1.Deployment{},
+		&handler.TypedEnqueueRequestForObject[*appsv1.Deployment]{},
+		controllerruntime.SourceOptions[*appsv1.Deployment]{
+			Predicates: []predicate.TypedPredicate[*appsv1.Deployment]{
+				predicate.TypedGenerationChangedPredicate[*appsv1.Deployment]{}}})
+	owned := controllerruntime.Kind("configmaps", mgr.GetCache(), &corev1.ConfigMap{},
+		handler.TypedEnqueueRequestForOwner[*corev1.ConfigMap](
+			mgr.GetScheme(), mgr.GetRESTMapper(), &appsv1.Deployment{}, handler.OnlyControllerOwner()),
+		controllerruntime.SourceOptions[*corev1.ConfigMap]{})
+	return ctrl.NewControllerManagedBy(mgr).Named("deployments").
 		WatchesRawSource(own).WatchesRawSource(owned).
 		WithOptions(controller.Options{
 			NewQueue: controllerruntime.NewQueue(r.Store, wq.QueueOptions[reconcile.Request]{})}).
