@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -35,12 +36,17 @@ func (e *eventHandler[object, request]) OnAdd(obj any, isInInitialList bool) {
 }
 
 func (e *eventHandler[object, request]) add(obj any, isInInitialList bool) {
-	if o, ok := e.objectOf(obj); ok {
-		create := event.TypedCreateEvent[object]{Object: o, IsInInitialList: isInInitialList}
-		e.observe(o, false, e.unlessDropped(
-			func(p predicate.TypedPredicate[object]) bool { return p.Create(create) },
-			func(ctx context.Context, to *recorder[request]) { e.handler.Create(ctx, create, to) }))
+	o, ok := e.objectOf(obj)
+	if !ok {
+		return
 	}
+	create := event.TypedCreateEvent[object]{Object: o, IsInInitialList: isInInitialList}
+	handle := e.unlessDropped(
+		func(p predicate.TypedPredicate[object]) bool { return p.Create(create) },
+		func(ctx context.Context, to *recorder[request]) { e.handler.Create(ctx, create, to) })
+	// The object's own key is added, whatever the object was.
+	_, own := any(e.handler).(*handler.TypedEnqueueRequestForObject[object])
+	e.observe(o, false, handle, !own || handle == nil)
 }
 
 func (e *eventHandler[object, request]) OnUpdate(oldObj, newObj any) {
@@ -62,7 +68,7 @@ func (e *eventHandler[object, request]) OnUpdate(oldObj, newObj any) {
 	update := event.TypedUpdateEvent[object]{ObjectOld: before, ObjectNew: o}
 	e.observe(o, true, e.unlessDropped(
 		func(p predicate.TypedPredicate[object]) bool { return p.Update(update) },
-		func(ctx context.Context, to *recorder[request]) { e.handler.Update(ctx, update, to) }))
+		func(ctx context.Context, to *recorder[request]) { e.handler.Update(ctx, update, to) }), false)
 }
 
 func (e *eventHandler[object, request]) OnDelete(obj any) {
@@ -116,8 +122,7 @@ func (e *eventHandler[object, request]) objectOf(obj any) (object, bool) {
 
 // observeMissing observes an object that the list did not have. It is there after all if the
 // informer's store, which may be nil, has it; as no event is observed meanwhile, none of a newer
-// state is overtaken. Otherwise it was deleted while nobody looked; the predicates are not asked,
-// since what is left of the object may be too little for them.
+// state is overtaken. Otherwise it was deleted while nobody looked.
 func (e *eventHandler[object, request]) observeMissing(list *wq.SourceList[request],
 	gone wq.SeenObject[request], store toolscache.Store) {
 	e.mu.Lock()
@@ -128,52 +133,105 @@ func (e *eventHandler[object, request]) observeMissing(list *wq.SourceList[reque
 			return
 		}
 	}
-	deleted := event.TypedDeleteEvent[object]{
-		Object: objectFrom(e.kind, gone.Object, gone.Tombstone), DeleteStateUnknown: true}
-	e.observeDeleted(gone.Object, func(ctx context.Context, to *recorder[request]) {
-		e.handler.Delete(ctx, deleted, to)
-	}, list.ObserveDeleted)
+	e.removeKept(gone.Object, objectFrom(e.kind, gone.Object, gone.Tombstone), list.ObserveDeleted)
+}
+
+// removeKept observes the deletion of an object of which there is only what is kept. The predicates
+// are not asked, since that may be too little for them.
+func (e *eventHandler[object, request]) removeKept(name string, kept object,
+	observe func(string, []request, wq.AddOptions) (wq.ObserveResult, error)) {
+	deleted := event.TypedDeleteEvent[object]{Object: kept, DeleteStateUnknown: true}
+	e.observeDeleted(name, func(_ context.Context, to *recorder[request]) {
+		e.guard("the handler's Delete", kept,
+			func(ctx context.Context) { e.handler.Delete(ctx, deleted, to) })
+	}, observe)
 }
 
 // observe observes an object that is there. An update of which the handler adds nothing is one that
 // the handler filters. So counts any event of which it adds only with a delay: otherwise the keys
-// that the object had would be added at once, as those that are no more.
-func (e *eventHandler[object, request]) observe(o object, update bool, handle handling[request]) {
+// that the object had would be added at once, as those that are no more. asksBefore: the handler
+// may have missed an update, or a deletion.
+func (e *eventHandler[object, request]) observe(
+	o object, update bool, handle handling[request], asksBefore bool) {
 	seen := wq.Observation[request]{Object: nameOf(o), Version: versionOf(o),
 		Tombstone: tombstoneOf(o, e.options.Keep)}
 	var before wq.SeenObject[request]
-	if _, own := any(e.handler).(*handler.TypedEnqueueRequestForObject[object]); !own && !update &&
-		handle != nil {
+	if asksBefore {
 		seen.Before = &before
 	}
+	dropped := handle == nil
 	e.record(handle, func(added *recorder[request]) (wq.ObserveResult, error) {
-		if added.delayed || added.refused {
-			seen.Version = ""
+		for {
+			if added.delayed || added.refused {
+				seen.Version = ""
+			}
+			seen.Items = added.items
+			seen.Filtered = dropped ||
+				(update || added.delayed) && len(added.items) == 0 && !added.refused
+			did, err := e.rows.Observe(seen, added.options())
+			if err != nil || before.Object == "" {
+				return did, err
+			}
+			if e.catchUp(before, o, dropped, added) {
+				dropped, update = false, true
+			}
+			if err := e.ctx.Err(); err != nil {
+				return wq.ObserveResult{}, err // It may have cut the handler short.
+			}
+			seen.Before, before = nil, wq.SeenObject[request]{}
 		}
-		seen.Items = added.items
-		seen.Filtered = handle == nil ||
-			(update || added.delayed) && len(added.items) == 0 && !added.refused
-		did, err := e.rows.Observe(seen, added.options())
-		if err != nil || before.Object == "" {
-			return did, err
-		}
-		if err := e.addBefore(before, o, added.options()); err != nil {
-			return wq.ObserveResult{}, err
-		}
-		seen.Before, before = nil, wq.SeenObject[request]{}
-		return e.rows.Observe(seen, added.options())
 	})
 }
 
-// addBefore adds what the handler does at the update of an object, which was changed while nobody
-// looked: others may refer to what it was since its row was written.
-func (e *eventHandler[object, request]) addBefore(
-	before wq.SeenObject[request], now object, options wq.AddOptions) error {
-	added := &recorder[request]{TypedRateLimitingInterface: e.queue}
-	e.update(objectFrom(e.kind, before.Object, before.Tombstone), now, added)
-	added.close()
-	e.addAll(added.items, options)
-	return e.ctx.Err() // It may have cut the handler short.
+// catchUp does what the handler has missed of an object that was changed, or deleted and made
+// again, while nobody looked: others may refer to what it was since its row was written. True: its
+// Create was dropped, and an Update is not, whose items are in `added` instead.
+func (e *eventHandler[object, request]) catchUp(
+	row wq.SeenObject[request], now object, dropped bool, added *recorder[request]) bool {
+	kept := objectFrom(e.kind, row.Object, row.Tombstone)
+	uid, _, ok := strings.Cut(row.Version, "/")
+	if !ok {
+		uid = string(kept.GetUID())
+	}
+	if uid != "" && uid != string(now.GetUID()) {
+		e.removeKept(row.Object, kept, e.rows.ObserveDeleted)
+		return false
+	}
+	update := event.TypedUpdateEvent[object]{ObjectOld: kept, ObjectNew: now}
+	wanted := true // Also by a predicate that fails.
+	if dropped {
+		e.guard("a predicate's Update", now, func(context.Context) {
+			wanted = !slices.ContainsFunc(e.options.Predicates,
+				func(p predicate.TypedPredicate[object]) bool { return !p.Update(update) })
+		})
+	}
+	if !wanted {
+		return false
+	}
+	updated := &recorder[request]{TypedRateLimitingInterface: e.queue}
+	e.guard("the handler's Update", now,
+		func(ctx context.Context) { e.handler.Update(ctx, update, updated) })
+	updated.close()
+	if !dropped {
+		e.addAll(updated.items, added.options())
+		return false
+	}
+	added.items, added.delayed, added.priority = updated.items, updated.delayed, updated.priority
+	return true
+}
+
+// guard calls what may need more of an object than what is kept of it.
+func (e *eventHandler[object, request]) guard(
+	what string, o object, call func(ctx context.Context)) {
+	ctx, cancel := context.WithCancel(e.ctx)
+	defer cancel()
+	defer func() {
+		if failure := recover(); failure != nil {
+			log.FromContext(ctx).Error(nil, what+" fails with what is kept of an object: "+
+				"set SourceOptions.Keep", "source", e.String(), "object", nameOf(o), "panic", failure)
+		}
+	}()
+	call(ctx)
 }
 
 // addAll adds items without an observation.
@@ -194,19 +252,6 @@ func (e *eventHandler[object, request]) addAll(items []request, options wq.AddOp
 		}
 		return nil
 	})
-}
-
-// update calls the handler's Update. What is left of the old object may be too little for it.
-func (e *eventHandler[object, request]) update(before, now object, to *recorder[request]) {
-	ctx, cancel := context.WithCancel(e.ctx)
-	defer cancel()
-	defer func() {
-		if failure := recover(); failure != nil {
-			log.FromContext(ctx).Error(nil, "the handler's Update fails with what is kept of an object: "+
-				"set SourceOptions.Keep", "source", e.String(), "object", nameOf(now), "panic", failure)
-		}
-	}()
-	e.handler.Update(ctx, event.TypedUpdateEvent[object]{ObjectOld: before, ObjectNew: now}, to)
 }
 
 func (e *eventHandler[object, request]) observeDeleted(name string,

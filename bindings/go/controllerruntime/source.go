@@ -71,6 +71,7 @@ type SourceOptions[object client.Object] struct {
 type Source[object client.Object, request comparable] struct {
 	name     string
 	kind     object // What is decoded is a copy of it.
+	ends     bool   // The queue, when the context of Start ends.
 	informer func(ctx context.Context) (cache.Informer, error)
 	handler  handler.TypedEventHandler[object, request]
 	options  SourceOptions[object]
@@ -101,11 +102,14 @@ type durableQueue[request comparable] interface {
 var _ source.SyncingSource = (*Source[client.Object, reconcile.Request])(nil)
 
 // Kind is source.TypedKind with a memory: see Source. The name is that of the source in the queue,
-// where it must be the only one: 1 to 64 of [A-Za-z0-9._-].
+// where it must be the only one, at each start the same: 1 to 64 of [A-Za-z0-9._-].
+//
+// When the context of Start ends, it shuts the queue down. Controller-runtime does that some time
+// later, and until then its workers go on: with a context that has ended each key would fail.
 func Kind[object client.Object, request comparable](name string, from cache.Cache, kind object,
 	to handler.TypedEventHandler[object, request], options SourceOptions[object],
 ) *Source[object, request] {
-	return &Source[object, request]{name: name, kind: kind, handler: to, options: options,
+	return &Source[object, request]{name: name, kind: kind, ends: true, handler: to, options: options,
 		informer: func(ctx context.Context) (cache.Informer, error) {
 			return from.GetInformer(ctx, kind)
 		}}
@@ -155,6 +159,9 @@ func (s *Source[object, request]) Start(
 		synced: make(chan struct{}), ended: make(chan struct{})}
 	r.ctx, r.cancel = context.WithCancel(ctx)
 	running.in[place] = r.ctx
+	if s.ends {
+		context.AfterFunc(ctx, queue.ShutDown)
+	}
 	context.AfterFunc(r.ctx, func() {
 		running.Lock()
 		defer running.Unlock()

@@ -22,6 +22,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
@@ -247,6 +248,75 @@ func TestAChangeWhileDownIsMappedByWhatTheObjectWas(t *testing.T) {
 			third.wantAll(t)
 		})
 	}
+}
+
+// A predicate may drop the events of a list, as one that lets updates pass alone.
+func TestAChangeWhileDownIsAnUpdateToPredicatesThatDropCreates(t *testing.T) {
+	dir, server := t.TempDir()+"/store", newAPIServer("db")
+	refer := forLabel(map[string][]string{"db": {"orders"}, "cache": {"pages"}})
+	relabelled := predicate.TypedFuncs[*corev1.Secret]{
+		CreateFunc: func(event.TypedCreateEvent[*corev1.Secret]) bool { return false },
+		UpdateFunc: func(e event.TypedUpdateEvent[*corev1.Secret]) bool {
+			return e.ObjectOld.Labels["for"] != e.ObjectNew.Labels["for"]
+		}}
+	watch := func(items ...string) {
+		t.Helper()
+		w := watchSecrets(t, dir, server, refer, wq.QueueOptions[string]{}, relabelled)
+		w.wantAll(t, items...)
+	}
+	watch()
+	server.Modify(secret(1, "db"))
+	watch()
+	server.Modify(secret(1, "cache"))
+	watch("orders", "pages") // The handler's Update maps both.
+	watch()
+	server.Add(secret(2, "db")) // A Create, which is dropped.
+	watch()
+}
+
+func TestAnObjectThatWasMadeAgainWhileDownIsDeletedAndCreated(t *testing.T) {
+	to := handler.TypedFuncs[*corev1.Secret, string]{
+		CreateFunc: func(_ context.Context, e event.TypedCreateEvent[*corev1.Secret],
+			q workqueue.TypedRateLimitingInterface[string]) {
+			q.Add("created " + string(e.Object.UID))
+		},
+		DeleteFunc: func(_ context.Context, e event.TypedDeleteEvent[*corev1.Secret],
+			q workqueue.TypedRateLimitingInterface[string]) {
+			q.Add("deleted " + string(e.Object.UID))
+		}}
+	one, another := secret(1, "db"), secret(1, "cache")
+	one.UID, another.UID = "one", "another"
+	for _, dropped := range []bool{false, true} {
+		dir, server := t.TempDir()+"/store", newAPIServer()
+		server.Add(one)
+		wanted := predicate.NewTypedPredicateFuncs(
+			func(s *corev1.Secret) bool { return !dropped || s.Labels["for"] == "db" })
+		first := watchSecrets(t, dir, server, to, wq.QueueOptions[string]{}, wanted)
+		first.wantAll(t, "created one")
+		server.Delete(one)
+		server.Add(another)
+		items := []string{"created another", "created one", "deleted one"}
+		if dropped {
+			items = items[1:]
+		}
+		second := watchSecrets(t, dir, server, to, wq.QueueOptions[string]{}, wanted)
+		second.wantAll(t, items...)
+	}
+}
+
+func TestADeletionWhileDownIsNotMissedByAHandlerThatNeedsMore(t *testing.T) {
+	dir, server := t.TempDir()+"/store", newAPIServer("db")
+	to := handler.TypedFuncs[*corev1.Secret, string]{
+		CreateFunc: forLabel(map[string][]string{"db": {"orders"}}).Create,
+		DeleteFunc: func(_ context.Context, e event.TypedDeleteEvent[*corev1.Secret],
+			_ workqueue.TypedRateLimitingInterface[string]) {
+			_ = *e.Object.Immutable
+		}}
+	first := watchSecrets(t, dir, server, to, wq.QueueOptions[string]{})
+	first.wantAll(t, "orders")
+	server.Delete(secret(1, "db"))
+	second := watchSecrets(t, dir, server, to, wq.QueueOptions[string]{})
+	second.wantAll(t, "orders")
 }
 
 func TestAHandlerThatNeedsMoreOfTheOldObjectIsLeftOut(t *testing.T) {
@@ -739,6 +809,22 @@ func TestASourceMayBeStartedAgainWhenItsContextHasEnded(t *testing.T) {
 		must(t, w.source.Start(ctx, w.queue))
 	}
 	w.wantAll(t, "orders")
+}
+
+func TestAKindEndsItsQueueWithItsContext(t *testing.T) {
+	queue := NewPriorityQueue(openStore(t, t.TempDir()+"/store"), "queue",
+		wq.QueueOptions[reconcile.Request]{})
+	queue.Add(reconcile.Request{})
+	s := Kind("secrets", newManager(t, newCluster(), manager.Options{}).GetCache(), &corev1.Secret{},
+		&handler.TypedEnqueueRequestForObject[*corev1.Secret]{}, SourceOptions[*corev1.Secret]{})
+	ctx, cancel := context.WithCancel(t.Context())
+	must(t, s.Start(ctx, queue))
+	cancel()
+	eventually(t, "nothing is handed out", queue.ShuttingDown)
+	if _, shutdown := queue.Get(); !shutdown {
+		t.Fatal("a key was handed out")
+	}
+	within(t, "the source ends", s.last.ended)
 }
 
 func TestASecondSourceOfANameIsRefused(t *testing.T) {
