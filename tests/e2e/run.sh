@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # run.sh BUILD_DIR: runs a controller of the real controller-runtime under a real kube-apiserver and
 # etcd, which are compiled first: of 75 000 objects, killed, and as replicas. Needs Go 1.26 and the
-# network; WQ_E2E_OBJECTS=3000 is a quick run. Exit status 77: skipped; the output says why.
+# network; WQ_E2E_OBJECTS=8000 is a quick run. Exit status 77: skipped; the output says why.
 set -euo pipefail
 
 build=$(realpath -- "${1:?usage: run.sh BUILD_DIR}")
