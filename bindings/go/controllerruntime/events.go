@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -189,11 +188,7 @@ func (e *eventHandler[object, request]) observe(
 func (e *eventHandler[object, request]) catchUp(
 	row wq.SeenObject[request], now object, dropped bool, added *recorder[request]) bool {
 	kept := objectFrom(e.kind, row.Object, row.Tombstone)
-	uid, _, ok := strings.Cut(row.Version, "/")
-	if !ok {
-		uid = string(kept.GetUID())
-	}
-	if uid != "" && uid != string(now.GetUID()) {
+	if uid, _ := versionIn(row); uid != "" && uid != string(now.GetUID()) {
 		e.removeKept(row.Object, kept, e.rows.ObserveDeleted)
 		return false
 	}
@@ -209,29 +204,33 @@ func (e *eventHandler[object, request]) catchUp(
 		return false
 	}
 	updated := &recorder[request]{TypedRateLimitingInterface: e.queue}
-	e.guard("the handler's Update", now,
-		func(ctx context.Context) { e.handler.Update(ctx, update, updated) })
+	if !e.guard("the handler's Update", now,
+		func(ctx context.Context) { e.handler.Update(ctx, update, updated) }) {
+		updated.AddWithOpts(priorityqueue.AddOpts{}, row.Items...)
+	}
 	updated.close()
 	if !dropped {
-		e.addAll(updated.items, added.options())
+		e.addAll(updated.items, updated.options())
 		return false
 	}
 	added.items, added.delayed, added.priority = updated.items, updated.delayed, updated.priority
 	return true
 }
 
-// guard calls what may need more of an object than what is kept of it.
+// guard calls what may need more of an object than what is kept of it. False: it does.
 func (e *eventHandler[object, request]) guard(
-	what string, o object, call func(ctx context.Context)) {
+	what string, o object, call func(ctx context.Context)) (ok bool) {
 	ctx, cancel := context.WithCancel(e.ctx)
 	defer cancel()
 	defer func() {
 		if failure := recover(); failure != nil {
+			ok = false
 			log.FromContext(ctx).Error(nil, what+" fails with what is kept of an object: "+
 				"set SourceOptions.Keep", "source", e.String(), "object", nameOf(o), "panic", failure)
 		}
 	}()
 	call(ctx)
+	return true
 }
 
 // addAll adds items without an observation.

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync"
 
+	"example.org/wq"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -36,11 +37,13 @@ func versionOf(o client.Object) string {
 	return string(o.GetUID()) + "/" + o.GetResourceVersion()
 }
 
-// tombstoneOf returns what objectFrom makes an object from: SourceOptions.Keep.
+// tombstoneOf returns what objectFrom makes an object from: its version, and behind a line's end
+// what SourceOptions.Keep says.
 func tombstoneOf[object client.Object](o object, keep func(object) any) string {
+	version := versionOf(o) + "\n"
 	if keep != nil {
-		if text, err := json.Marshal(keep(o)); err == nil && len(text) <= maxTombstone {
-			return string(text)
+		if text, err := json.Marshal(keep(o)); err == nil && len(version)+len(text) <= maxTombstone {
+			return version + string(text)
 		}
 	}
 	kept := meta.AsPartialObjectMetadata(o)
@@ -57,16 +60,28 @@ func tombstoneOf[object client.Object](o object, keep func(object) any) string {
 		func() { kept.OwnerReferences = nil },
 	} {
 		drop()
-		if text, err := json.Marshal(kept); err == nil && len(text) <= maxTombstone {
-			return string(text)
+		if text, err := json.Marshal(kept); err == nil && len(version)+len(text) <= maxTombstone {
+			return version + string(text)
 		}
 	}
-	return ""
+	return version
+}
+
+// versionIn returns the version of the object of which a source has this row, also if it counts as
+// changed, as one whose events a predicate drops.
+func versionIn[request comparable](row wq.SeenObject[request]) (uid, resourceVersion string) {
+	version := row.Version
+	if version == "" {
+		version, _, _ = strings.Cut(row.Tombstone, "\n")
+	}
+	uid, resourceVersion, _ = strings.Cut(version, "/")
+	return uid, resourceVersion
 }
 
 // objectFrom returns the object of this kind and name, with what the tombstone has of it.
 func objectFrom[object client.Object](kind object, name, tombstone string) object {
 	o := kind.DeepCopyObject().(object)
+	_, tombstone, _ = strings.Cut(tombstone, "\n")
 	var err error
 	if u, ok := any(o).(*unstructured.Unstructured); ok { // It cannot be decoded without a kind.
 		content := map[string]any{}

@@ -66,6 +66,15 @@ func TestWhatIsKeptOfAnObjectHasItsMetadataAndFits(t *testing.T) {
 	}
 }
 
+func TestWhatIsKeptDiffersWhenTheObjectDoes(t *testing.T) {
+	nothing := func(*corev1.Secret) any { return nil }
+	old, now := secret(1, "db"), secret(1, "db")
+	old.ResourceVersion, now.ResourceVersion = "1", "2"
+	if tombstoneOf(old, nothing) == tombstoneOf(now, nothing) {
+		t.Fatal("a change of an object whose events are dropped is not seen")
+	}
+}
+
 func TestWhatIsKeptMayBeTheCallersAndOfAnyKind(t *testing.T) {
 	u := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Widget",
 		"metadata": map[string]any{"name": "w"}, "spec": map[string]any{"size": "9"}}}

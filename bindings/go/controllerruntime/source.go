@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -43,9 +42,7 @@ type SourceOptions[object client.Object] struct {
 	// controller was down, encoded as JSON; at most 4096 bytes, otherwise as if Keep were nil. The
 	// handler's Delete, or its Update as the old object, gets an object that was decoded from that.
 	// Nil: the metadata, without managed fields; without annotations, then labels and finalizers, then
-	// owners, if it is too long. Keep the metadata's resourceVersion: without it, an object of which
-	// the predicates dropped all is taken for deleted, until its event comes, if the first list is
-	// older.
+	// owners, if it is too long.
 	Keep func(o object) any
 }
 
@@ -67,7 +64,8 @@ type SourceOptions[object client.Object] struct {
 //
 // While the store has failed, the source goes on in memory. What fails is repeated until it works,
 // such as an observation that a full queue refuses, or that takes a row which cannot be read now;
-// the events behind it wait. Start may be called again when its context has ended.
+// the events behind it wait. Start may be called again when its context has ended, with a queue
+// that is not shut down.
 type Source[object client.Object, request comparable] struct {
 	name     string
 	kind     object // What is decoded is a copy of it.
@@ -138,6 +136,9 @@ func (s *Source[object, request]) Start(
 	if !ok {
 		return fmt.Errorf("%v: the controller's queue is a %T: its Options.NewQueue must be "+
 			"controllerruntime.NewQueue", s, queue)
+	}
+	if queue.ShuttingDown() {
+		return fmt.Errorf("%v: the queue is shutting down: start with a new one", s)
 	}
 	rows, err := durable.OpenSource(s.name)
 	if err != nil {
@@ -296,7 +297,8 @@ func (r *run[object, request]) endList(list *wq.SourceList[request], informer ca
 				return err
 			}
 			if store != nil {
-				awaitVersion(late, store, seenVersion(r.kind, gone))
+				_, seen := versionIn(gone)
+				awaitVersion(late, store, seen)
 			}
 			if r.ctx.Err() == nil {
 				events.observeMissing(list, gone, store)
@@ -309,16 +311,6 @@ func (r *run[object, request]) endList(list *wq.SourceList[request], informer ca
 // maxLag bounds the wait for an informer that is behind what the source has seen. One that stays
 // behind is of a cluster that was restored from a backup.
 const maxLag = 30 * time.Second
-
-// seenVersion returns the resourceVersion of what the source has seen: if the row has no version,
-// as of an object whose events a predicate drops, the tombstone has it. "": neither has.
-func seenVersion[object client.Object, request comparable](
-	kind object, gone wq.SeenObject[request]) string {
-	if _, seen, ok := strings.Cut(gone.Version, "/"); ok {
-		return seen
-	}
-	return objectFrom(kind, gone.Object, gone.Tombstone).GetResourceVersion()
-}
 
 // awaitVersion waits until the informer's store is as new as this resourceVersion: a first list may
 // be older than what the source has seen, and then the object's event is on its way.

@@ -15,6 +15,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 	toolscache "k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
@@ -284,17 +285,20 @@ func TestAnObjectThatWasMadeAgainWhileDownIsDeletedAndCreated(t *testing.T) {
 			q workqueue.TypedRateLimitingInterface[string]) {
 			q.Add("deleted " + string(e.Object.UID))
 		}}
-	one, another := secret(1, "db"), secret(1, "cache")
-	one.UID, another.UID = "one", "another"
+	ofUID := func(uid types.UID, label string) *corev1.Secret {
+		s := secret(1, label)
+		s.UID = uid
+		return s
+	}
 	for _, dropped := range []bool{false, true} {
 		dir, server := t.TempDir()+"/store", newAPIServer()
-		server.Add(one)
+		server.Add(ofUID("one", "db"))
 		wanted := predicate.NewTypedPredicateFuncs(
 			func(s *corev1.Secret) bool { return !dropped || s.Labels["for"] == "db" })
 		first := watchSecrets(t, dir, server, to, wq.QueueOptions[string]{}, wanted)
 		first.wantAll(t, "created one")
-		server.Delete(one)
-		server.Add(another)
+		server.Delete(ofUID("one", "db"))
+		server.Add(ofUID("another", "cache"))
 		items := []string{"created another", "created one", "deleted one"}
 		if dropped {
 			items = items[1:]
