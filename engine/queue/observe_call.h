@@ -40,11 +40,15 @@ struct Queue::Impl::ObserveCall {
   // Of a list, a deletion does nothing if the object was seen since the list began.
   bool OnlyUnseen() const { return deleted && list != 0; }
   void AppendKeys(std::span<const std::string_view> more);  // To `keys`, those that are not there.
-  // The object's row, if nothing of the present one is kept.
-  storage::ObjectRecord RecordOf(const TrackedSource& of) const;
+  bool IsFiltered() const { return observation.filtered && !deleted; }
+  // Whether what is observed while this call goes on must not pass for all that has happened.
+  bool Matters() const { return !IsFiltered() || unseen; }
+  // The object's row as the observation makes it. *needs_row: it keeps something of the present
+  // one, which is in it if it was read.
+  storage::ObjectRecord RecordOf(const TrackedObject& object, bool* needs_row) const;
   // Whether every change of the object before this observation is known to have been observed: it
-  // was seen since the list began, or has the version of its row. `wanted`: as RecordOf has it.
-  bool FollowsAll(const ObjectFacts* facts, const ObjectFacts& wanted) const;
+  // was seen since the list began, or has the version of its row.
+  bool FollowsAll(const ObjectFacts* facts, const storage::ObjectRecord& record) const;
   void JoinKeys();  // Sets `joined`.
   // Of an observation that keeps the row's keys: whether these are known without reading it, and
   // nothing else of it is kept. Then sets those of the record.
@@ -71,10 +75,9 @@ struct Queue::Impl::ObserveCall {
   const Status bad;           // Why the observation is refused, whatever the queue has.
   const std::string encoded;  // Its keys.
 
-  // The object as this call has found it.
-  bool found = false;
-  bool owed = false;    // An observation before was not made.
-  bool unseen = false;  // It was not seen since the list began.
+  storage::SourceId in_flight = 0;  // The source that counts this call as one that goes on.
+  bool unseen = false;              // The object was not seen since the list began.
+  bool overtakes = false;           // Another call of the object goes on.
 
   // The row as it was read.
   std::optional<ObjectFacts> read;
@@ -82,8 +85,8 @@ struct Queue::Impl::ObserveCall {
   std::string row_bytes = {};
   storage::ObjectRecord row = {};
   std::vector<std::string_view> row_keys = {};
-  // The keys of the observation and of the row, encoded; those of the observation, if a row cannot
-  // have so many.
+  // The keys of the observation and of the row, encoded; those of the row, if it cannot have so
+  // many.
   std::string joined = {};
   bool same_object = false;  // The object is unchanged, but for its keys.
   bool returns_row = false;  // To the caller, who asks for it: nothing else was done.

@@ -304,7 +304,9 @@ struct Queue::Impl final : Timer::Target, HistoryRecorder::Source {
 
   struct ObserveCall;
   Status Observe(ObserveCall* call) WQ_EXCLUDES(mu);
-  void Owe(const ObserveCall& call) WQ_REQUIRES(mu);
+  void Enter(ObserveCall* call) const WQ_REQUIRES(mu);
+  void Leave(ObserveCall* call) const WQ_REQUIRES(mu);
+  void GiveUp(ObserveCall* call) WQ_REQUIRES(mu);
   Status FindSource(const ObserveCall& call, TrackedSource** source) const WQ_REQUIRES(mu);
   Status CheckObserve(const ObserveCall& call) const WQ_REQUIRES(mu);
   Status FindObserved(ObserveCall* call, TrackedObject* object) const WQ_REQUIRES(mu);

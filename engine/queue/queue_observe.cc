@@ -53,21 +53,44 @@ void Queue::Impl::ObserveCall::AppendKeys(std::span<const std::string_view> more
   }
 }
 
-storage::ObjectRecord Queue::Impl::ObserveCall::RecordOf(const TrackedSource& of) const {
-  return {.source = of.id,
-          .object = observation.object,
-          .version = observation.version,
-          .fingerprint = of.fingerprint,
-          .scope = of.scope,
-          .keys = encoded,
-          .tombstone = observation.tombstone};
+storage::ObjectRecord Queue::Impl::ObserveCall::RecordOf(const TrackedObject& object,
+                                                         bool* needs_row) const {
+  const ObjectFacts* const facts = object.facts;
+  storage::ObjectRecord record{.source = object.source->id,
+                               .object = observation.object,
+                               .version = observation.version,
+                               .fingerprint = object.source->fingerprint,
+                               .scope = object.source->scope,
+                               .keys = encoded,
+                               .tombstone = observation.tombstone};
+  if (!IsFiltered()) {
+    return record;
+  }
+  const bool follows = FollowsAll(facts, record);
+  if (!follows) {
+    record.version = {};
+  }
+  if (facts == nullptr) {
+    return record;
+  }
+  if (!observation.keys.empty()) {
+    *needs_row = !follows && !facts->HasKeys(encoded);
+    record.keys = *needs_row && HasRead(*facts) ? joined : encoded;
+  } else if (!KnowsRow(*facts, &record)) {
+    *needs_row = true;
+    if (HasRead(*facts)) {
+      record.keys = row.keys;
+      record.tombstone = observation.tombstone.empty() ? row.tombstone : observation.tombstone;
+    }
+  }
+  return record;
 }
 
 bool Queue::Impl::ObserveCall::FollowsAll(const ObjectFacts* facts,
-                                          const ObjectFacts& wanted) const {
+                                          const storage::ObjectRecord& record) const {
   return facts != nullptr && facts->HasVersion() &&
-         (!owed || WQ_MUTANT(owed_observation_forgotten)) &&
-         (!unseen || facts->version == wanted.version);
+         ((!facts->Owed() && !overtakes) || WQ_MUTANT(owed_observation_forgotten)) &&
+         (!unseen || facts->version == ObjectFacts(record).version);
 }
 
 void Queue::Impl::ObserveCall::JoinKeys() {
@@ -76,7 +99,7 @@ void Queue::Impl::ObserveCall::JoinKeys() {
   joined = EncodeKeySet({.object = observation.object, .keys = all});
   static_cast<void>(storage::DecodeKeys(joined, observation.object, &all));  // Each once.
   if (!CheckObservation({.object = observation.object, .keys = all}).ok()) {
-    joined = encoded;
+    joined = row.keys;
   }
 }
 
@@ -189,23 +212,26 @@ Status Queue::Impl::Observe(ObserveCall* call) {
     {
       const MutexLock lock(mu);
       Status s = ObserveStep(call, now, &effects, &row_of);
-      if (!s.ok() || row_of.has_value() || call->returns_row) {
-        Owe(*call);
-      }
       const bool is_full = s.code() == StatusCode::kFull;
+      if (is_full || row_of.has_value()) {
+        Enter(call);  // The lock is released meanwhile.
+      }
       if (is_full) {
         full.Count(call->waited ? 0 : 1);
         s = AwaitRoom([&]() WQ_UNCHECKED { return NewlyPending(*call); }, deadline, call->waited);
       }
       if (!s.ok() || call->returns_row) {
-        WakeAdders().Notify();  // Those behind this call, which leaves its places free.
+        GiveUp(call);
       }
       if (!s.ok()) {
         return s;
       }
-      call->waited = call->waited || is_full;
       if (is_full) {
-        continue;  // The lock was released meanwhile.
+        call->waited = true;
+        continue;
+      }
+      if (!row_of.has_value()) {
+        Leave(call);
       }
     }
     if (call->returns_row) {
@@ -217,21 +243,39 @@ Status Queue::Impl::Observe(ObserveCall* call) {
     }
     if (Status s = ReadRow(*row_of, call); !s.ok()) {
       const MutexLock lock(mu);
-      WakeAdders().Notify();
+      GiveUp(call);
       return s;
     }
     PrepareKeys(call);
   }
 }
 
-// The observation is not made, or not under this hold of the lock. What is observed until it is may
-// be filtered: that must not pass for all that has happened.
-void Queue::Impl::Owe(const ObserveCall& call) {
+void Queue::Impl::Enter(ObserveCall* call) const {
+  TrackedSource* const source = state->FindSource(call->source);
+  if (call->in_flight == 0 && source != nullptr && call->Matters()) {
+    call->in_flight = source->id;
+    source->Enter(call->id);
+  }
+}
+
+void Queue::Impl::Leave(ObserveCall* call) const {
+  const storage::SourceId entered = std::exchange(call->in_flight, 0);
+  TrackedSource* const source = state->FindSource(call->source);
+  if (entered != 0 && source != nullptr && source->id == entered) {
+    source->Leave(call->id);
+  }
+}
+
+// The observation is not made. What is observed next may be filtered: a list must not pass it over.
+void Queue::Impl::GiveUp(ObserveCall* call) {
+  Leave(call);
+  WakeAdders().Notify();  // Those behind this call, which leaves its places free.
   TrackedSource* source = nullptr;
-  if (!FindSource(call, &source).ok() || (call.observation.filtered && !call.unseen)) {
+  if (!FindSource(*call, &source).ok() || !call->Matters()) {
     return;
   }
-  if (ObjectFacts* const facts = source->Find(call.id); facts != nullptr) {
+  ObjectFacts* const facts = source->Find(call->id);
+  if (facts != nullptr && !(call->OnlyUnseen() && source->Seen(*facts))) {
     facts->Owe();
   }
 }
@@ -270,14 +314,11 @@ Status Queue::Impl::FindObserved(ObserveCall* call, TrackedObject* object) const
   object->source->Prefetch(call->id);
   Status checked = CheckObserve(*call);
   object->facts = object->source->Find(call->id);
-  if (object->facts != nullptr) {
-    call->owed = call->found ? call->owed : object->facts->Owed();  // Later by this call itself.
+  call->overtakes = object->source->InFlight(call->id) > (call->in_flight != 0 ? 1 : 0);
+  if (object->facts != nullptr && !call->deleted) {
     call->unseen = call->unseen || !object->source->Seen(*object->facts);
-    if (!call->deleted) {
-      object->source->See(object->facts);
-    }
+    object->source->See(object->facts);
   }
-  call->found = true;
   return checked;
 }
 
@@ -297,28 +338,16 @@ Status Queue::Impl::ObserveStep(ObserveCall* call, Time now, Effects* effects,
     *effects = EndTransition(source->position, durability);
     return {};
   }
-  storage::ObjectRecord record = call->RecordOf(*source);
-  const bool filtered = seen.filtered && !call->deleted;
-  const bool follows = !filtered || call->FollowsAll(facts, ObjectFacts(record));
-  if (!follows) {
-    record.version = {};
-  }
-  const bool keeps_keys = filtered && seen.keys.empty() && facts != nullptr;
-  const bool joins_keys =
-      !follows && !seen.keys.empty() && facts != nullptr && !facts->HasKeys(record.keys);
-  bool needs_row = joins_keys || (keeps_keys && !call->KnowsRow(*facts, &record));
-  if (needs_row && call->HasRead(*facts)) {
-    record.keys = joins_keys ? call->joined : call->row.keys;
-    if (keeps_keys && seen.tombstone.empty()) {
-      record.tombstone = call->row.tombstone;
-    }
-  }
+  bool needs_row = false;
+  const storage::ObjectRecord record = call->RecordOf(object, &needs_row);
   const ObjectFacts wanted(record);
-  const bool same_keys = facts != nullptr && (keeps_keys || facts->SameKeys(wanted));
+  const bool filtered = call->IsFiltered();
+  const bool same_keys =
+      facts != nullptr && ((filtered && seen.keys.empty()) || facts->SameKeys(wanted));
   // A filtered observation without a tombstone keeps that of a row without a version.
   const bool keeps_tombstone = filtered && seen.tombstone.empty() && !wanted.HasVersion();
   const bool same_version =
-      facts != nullptr && (filtered || !call->owed) &&
+      facts != nullptr && (filtered || !facts->Owed()) &&
       (facts->version == wanted.version || (keeps_tombstone && !facts->HasVersion()));
   const bool says_something = !wanted.HasVersion() && !filtered;
   call->same_object = same_version && wanted.HasVersion();

@@ -228,21 +228,20 @@ Status SourceList::End(const AddOptions& options) {
     }
   }
   // A deletion before may have returned NotDurable.
-  Queue::Impl* const queue = impl_->queue;
-  const Durability durability = options.durability.value_or(queue->options.durability);
+  const Durability durability = options.durability.value_or(impl_->queue->options.durability);
   Queue::Impl::Effects effects;
   {
-    const MutexLock lock(queue->mu);
+    const MutexLock lock(impl_->queue->mu);
     TrackedSource* of = nullptr;
     if (Status s = impl_->Find(&of); !s.ok()) {
       return s;
     }
-    effects = queue->EndTransition(of->position, durability);
+    effects = impl_->queue->EndTransition(of->position, durability);
   }
-  if (Status s = queue->EndCall(std::move(effects), durability); !s.ok()) {
+  if (Status s = impl_->queue->EndCall(std::move(effects), durability); !s.ok()) {
     return s;
   }
-  return queue->ChangeSources([this](const QueueState&) WQ_UNCHECKED {
+  return impl_->queue->ChangeSources([this](const QueueState&) WQ_UNCHECKED {
     TrackedSource* of = nullptr;
     Status s = impl_->queue->FindList(impl_->source, impl_->list, &of);
     if (s.ok()) {

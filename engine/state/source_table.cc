@@ -60,6 +60,16 @@ void TrackedSource::Put(const ObjectId& object, ObjectFacts* before, const Objec
   now->keys = facts.keys;
 }
 
+void TrackedSource::Leave(const ObjectId& object) {
+  const auto it = in_flight_.find(object);
+  if (--it->second == 0) in_flight_.erase(it);
+}
+
+size_t TrackedSource::InFlight(const ObjectId& object) const {
+  const auto it = in_flight_.find(object);
+  return it == in_flight_.end() ? 0 : it->second;
+}
+
 void TrackedSource::Restore(const ObjectId& object, const ObjectFacts& facts) {
   objects_ += PartOf(object).try_emplace(object, facts).second ? 1 : 0;
 }

@@ -48,7 +48,7 @@ struct [[gnu::packed, gnu::aligned(2)]] ObjectFacts {
   bool SameRow(const ObjectFacts& other) const {
     return version == other.version && SameKeys(other);
   }
-  // A later observation was not made, or not yet. The next Put forgets that.
+  // A later observation was refused. The next Put forgets that.
   void Owe() { keys |= kOwedBit; }
   bool Owed() const { return (keys & kOwedBit) != 0; }
 
@@ -75,6 +75,11 @@ class TrackedSource {
   // Puts what is known of the object, which was seen now. `before`: what Find returns for it.
   void Put(const ObjectId& object, ObjectFacts* before, const ObjectFacts& facts);
   void Erase(const ObjectId& object);
+  // Calls of an object that go on after they have released the lock. What is observed meanwhile
+  // must not pass for all that has happened.
+  void Enter(const ObjectId& object) { ++in_flight_[object]; }
+  void Leave(const ObjectId& object);
+  size_t InFlight(const ObjectId& object) const;
   // During recovery: it is put as not seen.
   void Restore(const ObjectId& object, const ObjectFacts& facts);
 
@@ -110,6 +115,7 @@ class TrackedSource {
   const Part& PartOf(const ObjectId& object) const { return parts_[object.high % parts_.size()]; }
 
   std::array<Part, 256> parts_;
+  absl::flat_hash_map<ObjectId, size_t, Hash> in_flight_;
   size_t objects_ = 0;
   size_t seen_ = 0;    // Since BeginList.
   uint16_t list_ = 1;  // Never 0. The number of the list, or of the time before the first.

@@ -69,20 +69,20 @@ struct Observation {
   // The caller does not want this change reconciled: its version is recorded, and nothing is
   // added, not the keys of the row either. But if a change before it may have been missed, an empty
   // version is recorded, so that the next list does not pass the object over, and the keys of the
-  // row stay beside these: if the object was not observed unfiltered before; if an observation of
-  // it was refused since; or if it was not seen since the queue was opened or the list began, and
-  // has not the version of its row. Filtered once more, it is unchanged if its keys and its
-  // tombstone are.
+  // row stay beside these (alone, if a row cannot have so many): if the object was not observed
+  // unfiltered before; if an observation of it was refused since, or has not returned yet; or if
+  // it was not seen since the queue was opened or the list began, and has not the version of its
+  // row. Filtered once more, it is unchanged if its keys and its tombstone are.
   // Without `keys` those of the row stay, and so does its tombstone unless one is given; that costs
   // a read of the row, unless a tombstone is given and the row's keys are the object or none.
   // Default: off.
   bool filtered = false;
   // Not null: asks what a changed object was. If the observation would change the object's row,
-  // and the versions differ, or both are empty and the tombstones differ, this becomes the row, and
-  // nothing is done, as if the observation were refused. Otherwise its `object` becomes empty, and
-  // the observation is made. So a caller whose mapping reads other objects can map what the object
-  // was, too: it adds those keys by Queue::AddBatch, and observes the object again without this.
-  // Default: null.
+  // and the versions differ (of a filtered observation, the one that is recorded), or both are
+  // empty and the tombstones differ, this becomes the row, and nothing is done, as if the
+  // observation were refused. Otherwise its `object` becomes empty, and the observation is made. So
+  // a caller whose mapping reads other objects can map what the object was, too: it adds those keys
+  // by Queue::AddBatch, and observes the object again without this. Default: null.
   SeenObject* before = nullptr;
 };
 

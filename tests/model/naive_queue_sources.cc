@@ -47,7 +47,7 @@ std::string NaiveQueue::Observe(const Call& call) {
     for (const std::string& key : both) {
       bytes_of_both += key.size();
     }
-    observed = bytes_of_both <= kMaxObjectKeysBytes ? both : observed;
+    observed = bytes_of_both <= kMaxObjectKeysBytes ? both : row->keys;
   }
   const bool same_tombstone =
       row != nullptr && (row->tombstone == call.tombstone || (filtered && call.tombstone.empty()));

@@ -50,8 +50,8 @@ typedef struct wq_observation {
   // other fields are not used.
   int32_t deleted;
   // NULL, or asks what a changed object was: becomes its row, as a key list of the object, its
-  // version, its tombstone and its keys, and nothing is done. Otherwise it becomes empty. See
-  // Observation.
+  // version, its tombstone and its keys, and nothing is done. Otherwise it becomes empty, unless an
+  // argument is refused. See Observation.
   wq_bytes* before;
 } wq_observation;
 typedef struct wq_observe_result {

@@ -526,6 +526,39 @@ TEST_F(SourcesTest, AFilteredObservationDoesNotPassForOneThatWaits) {
   }
 }
 
+TEST_F(SourcesTest, AFilteredObservationDoesNotPassForOneOfTwoThatWait) {
+  Restart({.max_pending = 1, .when_full = WhenFull::kWait});
+  Observe("a", "1");
+  Work();
+  Add("other");
+  const auto waiting = [this](uint64_t calls) {
+    return support::Eventually([this, calls] { return queue_->Counts().full == calls; });
+  };
+  std::thread first([this] { EXPECT_EQ(Observe("a", "2"), "changed +1"); });
+  EXPECT_TRUE(waiting(1));
+  std::thread second([this] { EXPECT_EQ(Observe("a", "3", {"a", "b"}), "ShuttingDown"); });
+  EXPECT_TRUE(waiting(2));
+  Work(1);
+  first.join();
+  EXPECT_EQ(ObserveBy(&pods_, {.object = "a", .version = "4", .filtered = true}), "changed");
+  queue_->Stop();
+  second.join();
+  Restart({});
+  Work();
+  BeginList();
+  EXPECT_EQ(List("a", "4"), "changed +1");
+}
+
+// Nor is it owed: the object may be there, and is unchanged.
+TEST_F(SourcesTest, ARefusedDeletionOfAListMovesNoObjectThatIsThere) {
+  Observe("a", "1");
+  Work();
+  BeginList();
+  EXPECT_EQ(List("a", "1"), "unchanged");
+  EXPECT_EQ(ListDeleted("a", {""}), "InvalidArgument");
+  EXPECT_EQ(List("a", "1"), "unchanged");
+}
+
 TEST_F(SourcesTest, ADeletionOfAFailedStoreIsNotDurableTheSecondTimeEither) {
   BeginList();
   for (const char* object : {"a", "b"}) {
