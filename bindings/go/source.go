@@ -51,9 +51,9 @@ type Observation[T comparable] struct {
 	// Filtered: the change is not to be reconciled. Its version is recorded, and nothing is added. But
 	// if a change before it may have been missed, the object is recorded as changed, so that the next
 	// list does not pass it over, and keeps its items beside these: if it was not observed unfiltered
-	// before; if an observation of it was refused since; or if it was not seen since the queue was
-	// opened or the list began, and has not the version of before. Filtered once more, it is unchanged
-	// if its items and its tombstone are.
+	// before; if an observation of it was refused since, or has not returned yet; or if it was not
+	// seen since the queue was opened or the list began, and has not the version of before. Filtered
+	// once more, it is unchanged if its items and its tombstone are.
 	// Without Items those of the observation before stay, which costs a read of the row.
 	Filtered bool
 	// Before, if not nil, asks what a changed object was. If the observation would change what the

@@ -41,13 +41,15 @@ struct Queue::Impl::ObserveCall {
   bool OnlyUnseen() const { return deleted && list != 0; }
   void AppendKeys(std::span<const std::string_view> more);  // To `keys`, those that are not there.
   bool IsFiltered() const { return observation.filtered && !deleted; }
-  // Whether what is observed while this call goes on must not pass for all that has happened.
-  bool Matters() const { return !IsFiltered() || unseen; }
+  // Whether the call may stand for a change, so that what is observed meanwhile must not pass for
+  // all that has happened.
+  bool MayBeChange() const { return !IsFiltered() || unseen; }
   // The object's row as the observation makes it. *needs_row: it keeps something of the present
   // one, which is in it if it was read.
   storage::ObjectRecord RecordOf(const TrackedObject& object, bool* needs_row) const;
-  // Whether every change of the object before this observation is known to have been observed: it
-  // was seen since the list began, or has the version of its row.
+  // Whether every change of the object before this observation is known to have been observed:
+  // none was refused or is still being observed, and the object was seen since the list began, or
+  // has the version of its row.
   bool FollowsAll(const ObjectFacts* facts, const storage::ObjectRecord& record) const;
   void JoinKeys();  // Sets `joined`.
   // Of an observation that keeps the row's keys: whether these are known without reading it, and

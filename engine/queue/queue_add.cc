@@ -143,7 +143,7 @@ Status Queue::Impl::AddStep(Batch* call) {
       return s;
     }
     refused = AddKeys(call, now);
-    effects = EndTransition(0, call->options.durability.value_or(options.durability));
+    effects = EndTransition(0, DurabilityOf(call->options));
     call->last = std::max(call->last, effects.position);
   }
   // The wait for the disk is at the end of AddBatch.
@@ -233,7 +233,7 @@ Status Queue::Impl::CheckRequeue(std::string_view key, const AddOptions& add) co
 template <typename Transition>
 Status Queue::Impl::Requeue(std::string_view key, const AddOptions& add, AddOutcome* outcome,
                             Effects* effects, const Transition& transition) {
-  const Durability durability = add.durability.value_or(options.durability);
+  const Durability durability = DurabilityOf(add);
   std::string group(add.group.value_or(std::string_view()));
   bool has_group = options.group_of == nullptr || add.group.has_value();
   for (;;) {  // Twice at most.
@@ -349,7 +349,7 @@ Status Queue::Impl::CountFailure(std::string_view key, std::string_view error,
   }
   // No lock is held while the disk is waited for: one write serves many failures.
   CountRetry();
-  return EndCall(std::move(effects), add.durability.value_or(options.durability));
+  return EndCall(std::move(effects), DurabilityOf(add));
 }
 
 Status Queue::AddRateLimited(std::string_view key, std::string_view error,

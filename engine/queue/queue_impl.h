@@ -208,6 +208,10 @@ struct Queue::Impl final : Timer::Target, HistoryRecorder::Source {
   const Debounce& DebounceOf(const AddOptions& add) const {
     return add.debounce.has_value() ? *add.debounce : options.debounce;
   }
+  // What the caller of an Add waits for.
+  Durability DurabilityOf(const AddOptions& add) const {
+    return add.durability.value_or(options.durability);
+  }
   // The time of an Add. Its steady part is set only if the Add is gathered.
   Time TimeOfAdd(const AddOptions& add) const {
     return DebounceOf(add).quiet.count() > 0 ? clock->Now() : Time{.wall_us = AddedAtUs()};

@@ -201,7 +201,7 @@ Status Queue::Impl::Observe(ObserveCall* call) {
   if (Status s = CheckProcess(); !s.ok()) {
     return s;
   }
-  const Durability durability = call->options.durability.value_or(options.durability);
+  const Durability durability = DurabilityOf(call->options);
   const GetterQueue::Deadline deadline = RoomDeadline(call->options);
   FullCount full(metrics.get());
   PrepareKeys(call);
@@ -252,7 +252,7 @@ Status Queue::Impl::Observe(ObserveCall* call) {
 
 void Queue::Impl::Enter(ObserveCall* call) const {
   TrackedSource* const source = state->FindSource(call->source);
-  if (call->in_flight == 0 && source != nullptr && call->Matters()) {
+  if (call->in_flight == 0 && source != nullptr && call->MayBeChange()) {
     call->in_flight = source->id;
     source->Enter(call->id);
   }
@@ -271,7 +271,7 @@ void Queue::Impl::GiveUp(ObserveCall* call) {
   Leave(call);
   WakeAdders().Notify();  // Those behind this call, which leaves its places free.
   TrackedSource* source = nullptr;
-  if (!FindSource(*call, &source).ok() || !call->Matters()) {
+  if (!FindSource(*call, &source).ok() || !call->MayBeChange()) {
     return;
   }
   ObjectFacts* const facts = source->Find(call->id);
@@ -333,7 +333,7 @@ Status Queue::Impl::ObserveStep(ObserveCall* call, Time now, Effects* effects,
   }
   TrackedSource* const source = object.source;
   const ObjectFacts* const facts = object.facts;
-  const Durability durability = call->options.durability.value_or(options.durability);
+  const Durability durability = DurabilityOf(call->options);
   if (call->OnlyUnseen() && (facts == nullptr || source->Seen(*facts))) {
     *effects = EndTransition(source->position, durability);
     return {};
@@ -396,8 +396,8 @@ Queue::Impl::Effects Queue::Impl::ApplyObserved(const ObserveCall& call, Tracked
     state->EraseObject(object.source, call.id, call.observation.object);
     ++object.source->deleted;
   }
-  Effects effects = EndTransition(std::max(last, object.source->position),
-                                  call.options.durability.value_or(options.durability));
+  Effects effects =
+      EndTransition(std::max(last, object.source->position), DurabilityOf(call.options));
   object.source->position = std::max(object.source->position, effects.position);
   call.result->changed = !call.deleted || was_there || !call.keys.empty();
   return effects;

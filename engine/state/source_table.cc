@@ -5,6 +5,8 @@
 
 #include <random>
 
+#include "base/check.h"
+
 namespace wq {
 namespace {
 
@@ -62,6 +64,7 @@ void TrackedSource::Put(const ObjectId& object, ObjectFacts* before, const Objec
 
 void TrackedSource::Leave(const ObjectId& object) {
   const auto it = in_flight_.find(object);
+  WQ_CHECK(it != in_flight_.end(), "a call of an object leaves that did not enter");
   if (--it->second == 0) in_flight_.erase(it);
 }
 
