@@ -22,6 +22,8 @@ std::string EncodeKeySet(const Observation& observation);
 
 // What is referred to must outlive the call.
 struct Queue::Impl::ObserveCall {
+  static constexpr size_t kFew = 16;  // Keys that are prefetched, or compared with each other.
+
   // `to` may be null.
   ObserveCall(std::string_view of, const Observation& what, const AddOptions& with,
               ObserveResult* to)
@@ -40,10 +42,9 @@ struct Queue::Impl::ObserveCall {
   // Of a list, a deletion does nothing if the object was seen since the list began.
   bool OnlyUnseen() const { return deleted && list != 0; }
   void AppendKeys(std::span<const std::string_view> more);  // To `keys`, those that are not there.
-  bool IsFiltered() const { return observation.filtered && !deleted; }
   // Whether the call may stand for a change, so that what is observed meanwhile must not pass for
   // all that has happened.
-  bool MayBeChange() const { return !IsFiltered() || unseen; }
+  bool MayBeChange() const { return !observation.filtered || unseen; }
   // The object's row as the observation makes it. *needs_row: it keeps something of the present
   // one, which is in it if it was read.
   storage::ObjectRecord RecordOf(const TrackedObject& object, bool* needs_row) const;

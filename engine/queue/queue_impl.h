@@ -304,7 +304,7 @@ struct Queue::Impl final : Timer::Target, HistoryRecorder::Source {
   Status PutBackDead(std::string_view key, bool* failed) WQ_EXCLUDES(mu);
   Status PutBack(std::string_view key, bool dead) WQ_EXCLUDES(mu);
 
-  // --- Sources (queue_observe.cc) ---
+  // --- Sources (queue_observe.cc, queue_sources.cc, source_list.cc) ---
 
   struct ObserveCall;
   Status Observe(ObserveCall* call) WQ_EXCLUDES(mu);

@@ -7,7 +7,6 @@
 #include <absl/container/flat_hash_set.h>
 
 #include <algorithm>
-#include <iterator>
 #include <utility>
 #include <vector>
 
@@ -18,133 +17,13 @@
 #include "wq/source.h"
 
 namespace wq {
-namespace {
-
-constexpr size_t kFew = 16;  // Keys of an observation.
-// As EncodeKeys writes them: none, and the object alone. A row that has them needs no read.
-constexpr std::string_view kKnownKeys[] = {"", {"\0", 1}};
-// How often the index has a row that is not found: it may be erased and put again meanwhile. Then
-// the object counts as one without keys.
-constexpr int kMostMissing = 10;
-
-}  // namespace
-
-std::string EncodeKeySet(const Observation& observation) {
-  if (observation.keys.size() < 2) {
-    return storage::EncodeKeys(observation.keys, observation.object);
-  }
-  std::vector<std::string_view> keys(observation.keys.begin(), observation.keys.end());
-  std::sort(keys.begin(), keys.end());
-  keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
-  return storage::EncodeKeys(keys, observation.object);
-}
-
-void Queue::Impl::ObserveCall::AppendKeys(std::span<const std::string_view> more) {
-  if (keys.size() + more.size() > kFew) {
-    absl::flat_hash_set<std::string_view> there(keys.begin(), keys.end());
-    std::copy_if(more.begin(), more.end(), std::back_inserter(keys),
-                 [&there](std::string_view key) { return there.insert(key).second; });
-    return;
-  }
-  for (const std::string_view key : more) {
-    if (std::find(keys.begin(), keys.end(), key) == keys.end()) {
-      keys.push_back(key);
-    }
-  }
-}
-
-storage::ObjectRecord Queue::Impl::ObserveCall::RecordOf(const TrackedObject& object,
-                                                         bool* needs_row) const {
-  const ObjectFacts* const facts = object.facts;
-  storage::ObjectRecord record{.source = object.source->id,
-                               .object = observation.object,
-                               .version = observation.version,
-                               .fingerprint = object.source->fingerprint,
-                               .scope = object.source->scope,
-                               .keys = encoded,
-                               .tombstone = observation.tombstone};
-  if (!IsFiltered()) {
-    return record;
-  }
-  const bool follows = FollowsAll(facts, record);
-  if (!follows) {
-    record.version = {};
-  }
-  if (facts == nullptr) {
-    return record;
-  }
-  if (!observation.keys.empty()) {
-    *needs_row = !follows && !facts->HasKeys(encoded);
-    record.keys = *needs_row && HasRead(*facts) ? joined : encoded;
-  } else if (!KnowsRow(*facts, &record)) {
-    *needs_row = true;
-    if (HasRead(*facts)) {
-      record.keys = row.keys;
-      record.tombstone = observation.tombstone.empty() ? row.tombstone : observation.tombstone;
-    }
-  }
-  return record;
-}
-
-bool Queue::Impl::ObserveCall::FollowsAll(const ObjectFacts* facts,
-                                          const storage::ObjectRecord& record) const {
-  return facts != nullptr && facts->HasVersion() &&
-         ((!facts->Owed() && !overtakes) || WQ_MUTANT(owed_observation_forgotten)) &&
-         (!unseen || facts->version == ObjectFacts(record).version);
-}
-
-void Queue::Impl::ObserveCall::JoinKeys() {
-  std::vector<std::string_view> all(observation.keys.begin(), observation.keys.end());
-  all.insert(all.end(), row_keys.begin(), row_keys.end());
-  joined = EncodeKeySet({.object = observation.object, .keys = all});
-  static_cast<void>(storage::DecodeKeys(joined, observation.object, &all));  // Each once.
-  if (!CheckObservation({.object = observation.object, .keys = all}).ok()) {
-    joined = row.keys;
-  }
-}
-
-bool Queue::Impl::ObserveCall::KnowsRow(const ObjectFacts& facts,
-                                        storage::ObjectRecord* record) const {
-  const auto* const known =
-      std::find_if(std::begin(kKnownKeys), std::end(kKnownKeys),
-                   [&facts](std::string_view known_keys) { return facts.HasKeys(known_keys); });
-  if (known == std::end(kKnownKeys) || observation.tombstone.empty()) {
-    return false;
-  }
-  record->keys = *known;
-  return true;
-}
-
-bool Queue::Impl::ObserveCall::HasRead(const ObjectFacts& facts) const {
-  return read.has_value() && (read->SameRow(facts) || missing == kMostMissing);
-}
-
-void Queue::Impl::ObserveCall::ForgetRow() {
-  if (read.has_value()) {
-    read.reset();
-    row_keys.clear();
-    in_row.clear();
-    keys.resize(own_keys);
-  }
-}
-
-bool Queue::Impl::ObserveCall::IsAnotherRow() const {
-  return !row.object.empty() && (observation.version.empty() || row.version != observation.version);
-}
-
-void Queue::Impl::ObserveCall::ReturnRow() {
-  *observation.before = {.object = std::string(row.object),
-                         .version = std::string(row.version),
-                         .keys = {row_keys.begin(), row_keys.end()},
-                         .tombstone = std::string(row.tombstone)};
-}
 
 // Sets the keys to be added. Calls the user's function, for their groups.
 void Queue::Impl::PrepareKeys(ObserveCall* call) const {
   const Observation& seen = call->observation;
   call->keys.clear();
   call->groups.clear();
-  if ((seen.filtered && !call->deleted) || !call->bad.ok()) {
+  if (seen.filtered || !call->bad.ok()) {
     return;
   }
   call->AppendKeys(seen.keys);
@@ -157,7 +36,7 @@ void Queue::Impl::PrepareKeys(ObserveCall* call) const {
     }
   }
   call->AppendKeys(call->row_keys);
-  for (size_t i = 0; i < std::min(call->keys.size(), kFew); ++i) {
+  for (size_t i = 0; i < std::min(call->keys.size(), ObserveCall::kFew); ++i) {
     Prefetch(call->keys[i]);
   }
   if (options.group_of != nullptr || call->options.group.has_value()) {
@@ -341,7 +220,7 @@ Status Queue::Impl::ObserveStep(ObserveCall* call, Time now, Effects* effects,
   bool needs_row = false;
   const storage::ObjectRecord record = call->RecordOf(object, &needs_row);
   const ObjectFacts wanted(record);
-  const bool filtered = call->IsFiltered();
+  const bool filtered = seen.filtered;
   const bool same_keys =
       facts != nullptr && ((filtered && seen.keys.empty()) || facts->SameKeys(wanted));
   // A filtered observation without a tombstone keeps that of a row without a version.
