@@ -227,7 +227,7 @@ Status Queue::Impl::ObserveStep(ObserveCall* call, Time now, Effects* effects,
   const bool keeps_tombstone = filtered && seen.tombstone.empty() && !wanted.HasVersion();
   const bool same_version =
       facts != nullptr && (filtered || !facts->Owed()) &&
-      (facts->version == wanted.version || (keeps_tombstone && !facts->HasVersion()));
+      (facts->version == wanted.version || (keeps_tombstone && facts->SameScope(wanted)));
   const bool says_something = !wanted.HasVersion() && !filtered;
   call->same_object = same_version && wanted.HasVersion();
   if (!call->deleted && same_keys && same_version && !says_something) {

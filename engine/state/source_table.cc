@@ -34,7 +34,9 @@ ObjectId::ObjectId(std::string_view object) {
 
 ObjectFacts::ObjectFacts(const storage::ObjectRecord& record) : keys(KeysHash(record.keys)) {
   if (record.version.empty()) {
-    version = XXH3_64bits_withSeed(record.tombstone.data(), record.tombstone.size(), Seed()) << 1;
+    const auto& tombstone = record.tombstone;
+    version = XXH3_64bits_withSeed(tombstone.data(), tombstone.size(), Seed()) << 32 |
+              static_cast<uint32_t>(record.scope << 1);
     return;
   }
   const uint64_t of_source[] = {record.fingerprint, record.scope, Seed()};

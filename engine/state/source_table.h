@@ -35,14 +35,18 @@ struct [[gnu::packed, gnu::aligned(2)]] ObjectId {
 };
 
 struct [[gnu::packed, gnu::aligned(2)]] ObjectFacts {
-  // Hash of its version, fingerprint and scope, or if it has no version, of its tombstone. The last
-  // bit tells which.
+  // Hash of its version, fingerprint and scope. If it has no version: of its tombstone, and in the
+  // lower half, of its scope. The last bit tells which.
   uint64_t version = 0;
   uint64_t keys = 0;  // Hash of its keys, sorted; without the last bit: see Owe.
   uint16_t list = 0;  // The last list during which it was seen: see TrackedSource.
 
   explicit ObjectFacts(const storage::ObjectRecord& record);
   bool HasVersion() const { return (version & kVersionBit) != 0; }
+  // Of two that have no version.
+  bool SameScope(const ObjectFacts& other) const {
+    return static_cast<uint32_t>(version) == static_cast<uint32_t>(other.version);
+  }
   bool HasKeys(std::string_view encoded) const;
   bool SameKeys(const ObjectFacts& other) const { return ((keys ^ other.keys) & ~kOwedBit) == 0; }
   bool SameRow(const ObjectFacts& other) const {

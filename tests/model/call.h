@@ -41,7 +41,7 @@ enum class Op : uint8_t {
   kDeleteQueue,  // Closes the queue, deletes it, and makes it anew.
   kObserve,      // The object `key` of a source, with `version` and `observed`; in the open list.
   kObserveDeleted,
-  kBeginList,  // With the fingerprint `version`.
+  kBeginList,  // With the fingerprint `version` and the scope `key`.
   kEndList,
 };
 

@@ -155,7 +155,9 @@ class CallSource {
   Call Observe() {
     const uint64_t pick = Below(20);
     if (pick == 0) {
-      return {.op = Op::kBeginList, .version = "f" + std::to_string(Below(2))};
+      return {.op = Op::kBeginList,
+              .key = Below(3) == 0 ? "scope" : "",
+              .version = "f" + std::to_string(Below(2))};
     }
     if (pick == 1 && bounds_.changes_many && bounds_.reads_rows) {
       return {.op = Op::kEndList, .lane = MaybeLane()};

@@ -62,7 +62,7 @@ std::string Image::ToString() const {
   for (const auto& [name, value] : cursors) {
     text += " " + name + "=" + value;
   }
-  text += " | objects for " + std::to_string(fingerprint);
+  text += " | objects for " + std::to_string(fingerprint) + " of " + std::to_string(scope);
   for (const auto& [object, row] : objects) {
     text += " " + object + "=" + row;
   }
@@ -110,12 +110,16 @@ Status ReadImage(const storage::Reader& reader, storage::QueueId queue, Image* i
     s = storage::ScanSources(
         reader, queue,
         [&](const storage::SourceRecord& r) {
-          image->fingerprint = r.name.empty() ? image->fingerprint : r.fingerprint;
+          if (!r.name.empty()) {
+            image->fingerprint = r.fingerprint;
+            image->scope = r.scope;
+          }
           return true;
         },
         [&](const storage::ObjectRecord& r) {
           std::string& row = image->objects[std::string(r.object)];
-          row = std::string(r.version) + "/" + std::to_string(r.fingerprint);
+          row = std::string(r.version) + "/" + std::to_string(r.fingerprint) + "/" +
+                std::to_string(r.scope);
           std::vector<std::string_view> keys;
           if (!storage::DecodeKeys(r.keys, r.object, &keys)) {
             row += " damaged";

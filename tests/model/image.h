@@ -47,7 +47,8 @@ struct Image {
   std::map<std::string, uint64_t> failing;
   std::map<std::string, Quarantined> quarantined;
   std::map<std::string, std::string> cursors;
-  uint64_t fingerprint = 0;                    // Of the source's last list.
+  uint64_t fingerprint = 0;  // Of the source's last list, and its scope.
+  uint64_t scope = 0;
   std::map<std::string, std::string> objects;  // Of the source: each with its row as text.
   bool paused = false;
   int64_t paused_until_us = 0;

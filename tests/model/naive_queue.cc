@@ -85,8 +85,8 @@ std::string NaiveQueue::DoCall(const Call& call) {
     case Op::kObserveDeleted:
       return Observe(call);
     case Op::kBeginList:
-      stands_on_ = call.version != fingerprint_ ? calls_ : 0;
-      fingerprint_ = call.version;
+      stands_on_ = listed_ == Listed{call.version, call.key} ? 0 : calls_;
+      listed_ = {call.version, call.key};
       listing_ = true;
       for (auto& [name, object] : objects_) {
         object.seen = false;

@@ -130,9 +130,14 @@ class NaiveQueue {
   std::string DelayKey(const Call& call);
   std::string AddRateLimited(const Call& call);
   // The source (naive_queue_sources.cc).
+  struct Listed {
+    std::string fingerprint = {};
+    std::string scope = {};
+    bool operator==(const Listed&) const = default;
+  };
   struct Object {
     std::string version;
-    std::string fingerprint;
+    Listed listed;  // What the last list was when the row was written.
     std::set<std::string> keys;
     std::string tombstone;
     bool seen = false;  // Since the list began.
@@ -200,7 +205,7 @@ class NaiveQueue {
   std::map<std::string, Key> keys_;
   std::map<std::string, std::string> cursors_;
   std::map<std::string, Object> objects_;
-  std::string fingerprint_;
+  Listed listed_;
   bool listing_ = false;
   uint64_t source_written_ = 0;    // The last call that changed the row of an object.
   std::map<TurnKey, Turn> turns_;  // Of the groups with queued keys, by shard and lane.

@@ -11,8 +11,8 @@
 namespace wq::model {
 namespace {
 
-uint64_t HashOf(const std::string& fingerprint) {
-  return fingerprint.empty() ? 0 : XXH3_64bits(fingerprint.data(), fingerprint.size());
+uint64_t HashOf(const std::string& text) {
+  return text.empty() ? 0 : XXH3_64bits(text.data(), text.size());
 }
 
 }  // namespace
@@ -73,10 +73,12 @@ Image NaiveQueue::OnDisk() const {
   }
   image.CountAges();
   image.cursors = cursors_;
-  image.fingerprint = HashOf(fingerprint_);
+  image.fingerprint = HashOf(listed_.fingerprint);
+  image.scope = HashOf(listed_.scope);
   for (const auto& [name, object] : objects_) {
     std::string& row = image.objects[name];
-    row = object.version + "/" + std::to_string(HashOf(object.fingerprint));
+    row = object.version + "/" + std::to_string(HashOf(object.listed.fingerprint)) + "/" +
+          std::to_string(HashOf(object.listed.scope));
     for (const std::string& key : object.keys) {
       row += "," + key;
     }

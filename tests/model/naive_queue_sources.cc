@@ -35,8 +35,7 @@ std::string NaiveQueue::Observe(const Call& call) {
   }
   const bool filtered = call.filtered && !deleted;
   const bool keeps_keys = filtered && call.observed.empty();
-  const bool is_row =
-      row != nullptr && row->version == call.version && row->fingerprint == fingerprint_;
+  const bool is_row = row != nullptr && row->version == call.version && row->listed == listed_;
   const bool follows =
       !filtered || (row != nullptr && !row->version.empty() && !row->owed && (!unseen || is_row));
   const std::string version = follows ? call.version : "";
@@ -52,7 +51,8 @@ std::string NaiveQueue::Observe(const Call& call) {
   const bool same_tombstone =
       row != nullptr && (row->tombstone == call.tombstone || (filtered && call.tombstone.empty()));
   const bool alike = row != nullptr && row->version == version && (filtered || !row->owed) &&
-                     (version.empty() ? same_tombstone : row->fingerprint == fingerprint_);
+                     (version.empty() ? same_tombstone && row->listed.scope == listed_.scope
+                                      : row->listed == listed_);
   const bool same_version = alike && (!version.empty() || filtered);
   if (same_version && !deleted && (keeps_keys || row->keys == observed)) {
     stands_on_ = source_written_;
@@ -109,7 +109,7 @@ std::string NaiveQueue::Observe(const Call& call) {
     objects_.erase(call.key);
   } else {
     Object& now = objects_[call.key];
-    now = {version, fingerprint_, keeps_keys ? now.keys : observed,
+    now = {version, listed_, keeps_keys ? now.keys : observed,
            keeps_keys && call.tombstone.empty() ? now.tombstone : call.tombstone, true};
   }
   source_written_ = row != nullptr || !deleted ? calls_ : source_written_;
@@ -123,7 +123,9 @@ std::string NaiveQueue::EndList(const Call& call) {
     return "InvalidArgument";
   }
   for (const auto& [name, object] : std::map<std::string, Object>(objects_)) {
-    if (!object.seen) {
+    if (!object.seen && object.listed.scope != listed_.scope) {
+      objects_.erase(name);
+    } else if (!object.seen) {
       Call deletion = call;
       deletion.op = Op::kObserveDeleted;
       deletion.key = name;

@@ -134,7 +134,7 @@ std::string RealQueue::Reopen(const Call& call) {
 
 std::string RealQueue::Observe(const Call& call, const AddOptions& options) {
   if (call.op == Op::kBeginList) {
-    return ResultOf(source_.BeginList({.fingerprint = call.version}, &list_));
+    return ResultOf(source_.BeginList({.scope = call.key, .fingerprint = call.version}, &list_));
   }
   if (call.op == Op::kEndList) {
     const Status s = list_ == nullptr ? Status::InvalidArgument("") : list_->End(options);

@@ -221,5 +221,31 @@ TEST_F(SourcesTest, AFilteredObservationDoesNotPassForOneOfTwoThatWait) {
   EXPECT_EQ(List("a", "4"), "changed +1");
 }
 
+// Each time in a list of another scope than that of the row.
+TEST_F(SourcesTest, AFilteredObservationIsOfTheScopeOfItsList) {
+  const std::string_view keys[] = {"k"};
+  for (const Observation& of : std::initializer_list<Observation>{
+           {.object = "a", .version = "1", .keys = keys, .tombstone = "t", .filtered = true},
+           {.object = "a", .version = "1", .keys = keys, .filtered = true},
+           {.object = "a", .version = "1", .tombstone = "t", .filtered = true},
+           {.object = "a", .version = "1", .filtered = true}}) {
+    BeginList({.scope = "all"});
+    EXPECT_EQ(
+        ObserveBy(list_.get(), {.object = "a", .version = "", .keys = keys, .tombstone = "t"}),
+        "changed +1");
+    ASSERT_TRUE(list_->End().ok());
+    Work();
+    for (int times = 0; times < 2; ++times) {
+      BeginList({.scope = "web"});
+      EXPECT_EQ(ObserveBy(list_.get(), of), times == 0 ? "changed" : "unchanged");
+      ASSERT_TRUE(list_->End().ok());
+    }
+    BeginList({.scope = "web"});
+    ASSERT_TRUE(list_->End().ok());  // It was deleted.
+    EXPECT_EQ(State(), "k:q");
+    Work();
+  }
+}
+
 }  // namespace
 }  // namespace wq
