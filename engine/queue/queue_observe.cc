@@ -149,8 +149,8 @@ void Queue::Impl::Leave(ObserveCall* call) const {
 void Queue::Impl::GiveUp(ObserveCall* call) {
   Leave(call);
   WakeAdders().Notify();  // Those behind this call, which leaves its places free.
-  TrackedSource* source = nullptr;
-  if (!FindSource(*call, &source).ok() || !call->MayBeChange()) {
+  TrackedSource* const source = state->FindSource(call->source);
+  if (source == nullptr || !call->MayBeChange()) {
     return;
   }
   ObjectFacts* const facts = source->Find(call->id);

@@ -221,6 +221,18 @@ TEST_F(SourcesTest, AFilteredObservationDoesNotPassForOneOfTwoThatWait) {
   EXPECT_EQ(List("a", "4"), "changed +1");
 }
 
+TEST_F(SourcesTest, AFilteredObservationDoesNotPassForOneOfAListThatIsOver) {
+  Observe("a", "1");
+  Work();
+  BeginList();
+  EXPECT_EQ(List("a", "1"), "unchanged");
+  ASSERT_TRUE(list_->End().ok());
+  EXPECT_EQ(List("a", "2"), "InvalidArgument");
+  EXPECT_EQ(ObserveBy(&pods_, {.object = "a", .version = "3", .filtered = true}), "changed");
+  BeginList();
+  EXPECT_EQ(List("a", "3"), "changed +1");
+}
+
 // Each time in a list of another scope than that of the row.
 TEST_F(SourcesTest, AFilteredObservationIsOfTheScopeOfItsList) {
   const std::string_view keys[] = {"k"};

@@ -122,7 +122,7 @@ TEST_F(SourcesTest, AListThatIsAbandonedOrSupersededDeletesNothing) {
   BeginList();
   const std::unique_ptr<SourceList> first = std::move(list_);
   BeginList();
-  for (const Status& s : {first->Observe({.object = "a"}), first->End()}) {
+  for (const Status& s : {first->Observe({.object = "another"}), first->End()}) {
     EXPECT_EQ(s.code(), StatusCode::kInvalidArgument);
     EXPECT_THAT(s.message(), HasSubstr("superseded"));
   }
