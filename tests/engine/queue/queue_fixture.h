@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <future>
+#include <map>
 #include <memory>
 #include <string>
 
@@ -62,6 +63,27 @@ class QueueTest : public ::testing::Test {
     std::string key;
     const Status s = queue_->GetFor(std::chrono::microseconds(0), &key);
     return s.ok() ? key : std::string(StatusCodeName(s.code()));
+  }
+  // Each key with its states, sorted.
+  std::string State() {
+    std::map<std::string, std::string> keys;
+    EXPECT_TRUE(queue_
+                    ->Scan([&keys](const KeyInfo& info) {
+                      std::string& text = keys[std::string(info.key)];
+                      text += info.queued ? "q" : "";
+                      text += info.processing ? "p" : "";
+                      text += info.added_again ? "+" : "";
+                      text += info.delayed ? "d" : "";
+                      text += info.failing ? "f" : "";
+                      text += info.quarantined ? "x" : "";
+                      return true;
+                    })
+                    .ok());
+    std::string text;
+    for (const auto& [key, states] : keys) {
+      text.append(text.empty() ? "" : " ").append(key).append(":").append(states);
+    }
+    return text;
   }
   std::future<std::string> GetInBackground() {
     return std::async(std::launch::async, [queue = queue_] {

@@ -55,6 +55,33 @@ TEST_F(QueueTest, ANegativeDelayIsAnAddAndAHugeOneIsCut) {
 
 // --- AddBatch ---
 
+TEST_F(QueueTest, AnAddIfAbsentLeavesAKeyWithAnyStateAlone) {
+  Add("p");
+  Get();
+  Add("q");
+  ASSERT_TRUE(queue_->AddAfter("d", hours(1)).ok());
+  ASSERT_TRUE(queue_->AddRateLimited("f", "e").ok());
+  ASSERT_TRUE(queue_->CancelDelay("f").ok());
+  ASSERT_TRUE(queue_->Quarantine("x").ok());
+  const std::string before = State();
+  const AddOptions gathered{.debounce = Debounce{hours(1), hours(1)}, .if_absent = true};
+  for (const char* key : {"p", "q", "d", "f", "x"}) {
+    for (const auto& add : std::initializer_list<std::function<Status(AddOutcome*)>>{
+             [&](AddOutcome* to) { return queue_->Add(key, {.if_absent = true}, to); },
+             [&](AddOutcome* to) { return queue_->Add(key, gathered, to); },
+             [&](AddOutcome* to) {
+               return queue_->AddAfter(key, hours(2), {.if_absent = true}, to);
+             }}) {
+      AddOutcome outcome = AddOutcome::kAdded;
+      EXPECT_TRUE(add(&outcome).ok());
+      EXPECT_EQ(outcome, AddOutcome::kDeduplicated) << key;
+    }
+  }
+  EXPECT_EQ(State(), before);
+  ASSERT_TRUE(queue_->Add("new", {.if_absent = true}).ok());
+  EXPECT_EQ(State(), "d:d f:f new:q p:p q:q x:x");
+}
+
 TEST_F(QueueTest, AddBatchOfManyKeysSyncsOnce) {
   std::vector<std::string> keys;
   for (int i = 0; i < 10000; ++i) {

@@ -1,7 +1,6 @@
 // A queue with a source, and what its calls have done as text.
 #pragma once
 
-#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -79,27 +78,6 @@ class SourcesTest : public QueueTest {
     std::string text = deleted.object + " " + deleted.version + " " + deleted.tombstone;
     for (const std::string& key : deleted.keys) {
       text += " " + key;
-    }
-    return text;
-  }
-  // Each key with its states, sorted.
-  std::string State() {
-    std::map<std::string, std::string> keys;
-    EXPECT_TRUE(queue_
-                    ->Scan([&keys](const KeyInfo& info) {
-                      std::string& text = keys[std::string(info.key)];
-                      text += info.queued ? "q" : "";
-                      text += info.processing ? "p" : "";
-                      text += info.added_again ? "+" : "";
-                      text += info.delayed ? "d" : "";
-                      text += info.failing ? "f" : "";
-                      text += info.quarantined ? "x" : "";
-                      return true;
-                    })
-                    .ok());
-    std::string text;
-    for (const auto& [key, states] : keys) {
-      text.append(text.empty() ? "" : " ").append(key).append(":").append(states);
     }
     return text;
   }

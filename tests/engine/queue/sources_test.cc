@@ -43,6 +43,12 @@ TEST_F(SourcesTest, WhatAnObservationDoesInEachStateOfTheKey) {
     EXPECT_EQ(ObserveBy(&pods_, {.object = "a", .version = "2", .filtered = true}), "changed");
     EXPECT_EQ(ObserveBy(&pods_, {.object = "a", .version = "2", .filtered = true}), "unchanged");
     EXPECT_EQ(State(), states[i].first);
+    if (i > 0) {
+      const std::string_view own[] = {"a"};
+      const Observation changed{.object = "a", .version = "2+", .keys = own};
+      EXPECT_EQ(ObserveBy(&pods_, changed, {.if_absent = true}), "changed =1");
+      EXPECT_EQ(State(), states[i].first);
+    }
     EXPECT_THAT(Observe("a", "3"), HasSubstr("changed"));
     EXPECT_EQ(State(), after_change[i]);
     static_cast<void>(queue_->Done("a"));
@@ -493,33 +499,6 @@ TEST_F(SourcesTest, ARemovedSourceIsForgottenAlsoByAKilledRemoval) {
   Open();
   EXPECT_TRUE(queue_->Sources().empty());
   EXPECT_EQ(RecordsOnDisk(storage::Family::kSources), 0U);
-}
-
-TEST_F(SourcesTest, AnAddIfAbsentLeavesAKeyWithAnyStateAlone) {
-  Add("p");
-  Get();
-  Add("q");
-  ASSERT_TRUE(queue_->AddAfter("d", hours(1)).ok());
-  ASSERT_TRUE(queue_->AddRateLimited("f", "e").ok());
-  ASSERT_TRUE(queue_->CancelDelay("f").ok());
-  ASSERT_TRUE(queue_->Quarantine("x").ok());
-  const std::string before = State();
-  const AddOptions gathered{.debounce = Debounce{hours(1), hours(1)}, .if_absent = true};
-  for (const char* key : {"p", "q", "d", "f", "x"}) {
-    for (const auto& add : std::initializer_list<std::function<Status(AddOutcome*)>>{
-             [&](AddOutcome* to) { return queue_->Add(key, {.if_absent = true}, to); },
-             [&](AddOutcome* to) { return queue_->Add(key, gathered, to); },
-             [&](AddOutcome* to) {
-               return queue_->AddAfter(key, hours(2), {.if_absent = true}, to);
-             }}) {
-      AddOutcome outcome = AddOutcome::kAdded;
-      EXPECT_TRUE(add(&outcome).ok());
-      EXPECT_EQ(outcome, AddOutcome::kDeduplicated) << key;
-    }
-  }
-  EXPECT_EQ(State(), before);
-  ASSERT_TRUE(queue_->Add("new", {.if_absent = true}).ok());
-  EXPECT_EQ(State(), "d:d f:f new:q p:p q:q x:x");
 }
 
 TEST(SourcesInMemory, ASourceNeedsAStoreOnDisk) {
