@@ -81,7 +81,6 @@ type Source[object client.Object, request comparable] struct {
 type run[object client.Object, request comparable] struct {
 	*Source[object, request]
 	ctx     context.Context // Its end is the end of the run.
-	cancel  context.CancelFunc
 	rows    *wq.Source[request]
 	queue   durableQueue[request]
 	list    wq.ListOptions
@@ -128,8 +127,8 @@ func (s *Source[object, request]) String() string {
 }
 
 // Start opens the source in the queue, and observes the informer until the context ends. It does
-// not wait for the list. An error: the queue has no sources, or not one of this name, or one of
-// this name runs already.
+// not wait for the list. An error: the queue is not one of package wq on disk, is shutting down, or
+// refuses the name; a source of this name runs already; or there is no fingerprint.
 func (s *Source[object, request]) Start(
 	ctx context.Context, queue workqueue.TypedRateLimitingInterface[request]) error {
 	durable, ok := queue.(durableQueue[request])
@@ -153,20 +152,19 @@ func (s *Source[object, request]) Start(
 	place := placeOf{queue, s.name}
 	running.Lock()
 	defer running.Unlock()
-	if other, ok := running.in[place]; ok && other.Err() == nil {
+	if other, ok := running.in[place]; ok && (*other).Err() == nil {
 		return fmt.Errorf("%v: a source of this name runs already in the queue", s)
 	}
-	r := &run[object, request]{Source: s, rows: rows, queue: durable, list: options,
+	r := &run[object, request]{Source: s, ctx: ctx, rows: rows, queue: durable, list: options,
 		synced: make(chan struct{}), ended: make(chan struct{})}
-	r.ctx, r.cancel = context.WithCancel(ctx)
-	running.in[place] = r.ctx
+	running.in[place] = &r.ctx
 	if s.ends {
 		context.AfterFunc(ctx, queue.ShutDown)
 	}
-	context.AfterFunc(r.ctx, func() {
+	context.AfterFunc(ctx, func() {
 		running.Lock()
 		defer running.Unlock()
-		if running.in[place] == r.ctx {
+		if running.in[place] == &r.ctx {
 			delete(running.in, place)
 		}
 	})
@@ -179,8 +177,8 @@ func (s *Source[object, request]) Start(
 // each other's lists, and take each other's objects for deleted.
 var running = struct {
 	sync.Mutex
-	in map[placeOf]context.Context
-}{in: map[placeOf]context.Context{}}
+	in map[placeOf]*context.Context
+}{in: map[placeOf]*context.Context{}}
 
 type placeOf struct {
 	queue any
@@ -189,6 +187,7 @@ type placeOf struct {
 
 // WaitForSync waits until the first list has ended: what has changed or was deleted is in the
 // queue. Nil, too, if this context or that of Start was cancelled, as of controller-runtime's Kind.
+// An error: the list has not ended at the deadline of this context. The source goes on.
 func (s *Source[object, request]) WaitForSync(ctx context.Context) error {
 	r := s.last
 	select {
@@ -198,7 +197,6 @@ func (s *Source[object, request]) WaitForSync(ctx context.Context) error {
 		return nil
 	case <-ctx.Done():
 	}
-	r.cancel()
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return nil
 	}

@@ -382,6 +382,25 @@ func TestASourceMayBeStartedAgainWhenItsContextHasEnded(t *testing.T) {
 	w.wantAll(t, "orders")
 }
 
+func TestAWaitThatEndsTooEarlyEndsNoSource(t *testing.T) {
+	goOn := make(chan struct{})
+	w := watchSecrets(t, t.TempDir()+"/store", newAPIServer("db"),
+		handler.TypedFuncs[*corev1.Secret, string]{CreateFunc: func(_ context.Context,
+			_ event.TypedCreateEvent[*corev1.Secret], q workqueue.TypedRateLimitingInterface[string]) {
+			<-goOn
+			q.Add("orders")
+		}}, wq.QueueOptions[string]{})
+	past, cancel := context.WithDeadline(t.Context(), time.Time{})
+	defer cancel()
+	for range 2 {
+		if w.source.WaitForSync(past) == nil {
+			t.Fatal("the list has ended before its event")
+		}
+	}
+	close(goOn)
+	w.wantAll(t, "orders")
+}
+
 func TestAKindEndsItsQueueWithItsContext(t *testing.T) {
 	queue := NewPriorityQueue(openStore(t, t.TempDir()+"/store"), "queue",
 		wq.QueueOptions[reconcile.Request]{})
