@@ -17,8 +17,10 @@ import (
 //	list, err := pods.BeginList(wq.ListOptions{Fingerprint: build})
 //	defer list.Close()
 //	for _, pod := range cluster.List() { // Unchanged ones move nothing.
-//		_, err = list.Observe(wq.Observation[string]{
-//			Object: pod.Name, Version: pod.Version, Items: []string{pod.Owner}}, wq.AddOptions{})
+//		if _, err = list.Observe(wq.Observation[string]{Object: pod.Name, Version: pod.Version,
+//			Items: []string{pod.Owner}}, wq.AddOptions{}); err != nil {
+//			return err
+//		}
 //	}
 //	err = list.End(wq.AddOptions{}) // The rest was deleted.
 //
@@ -57,10 +59,11 @@ type Observation[T comparable] struct {
 	// Without Items those of the observation before stay, which costs a read of the row.
 	Filtered bool
 	// Before, if not nil, asks what a changed object was. If the observation would change what the
-	// source remembers, and the versions differ, or both are "" and the tombstones differ, it becomes
-	// that, and nothing is done, as if the observation were refused. Otherwise its Object becomes "",
-	// and the observation is made. So a mapping that reads other objects can map what the object was,
-	// too: its items are added by Queue.AddBatch, and the object is observed again without Before.
+	// source remembers, and its version is not the one remembered, or both are "" and the
+	// tombstones differ, it becomes that, and nothing is done, as if the observation were refused.
+	// Otherwise its Object becomes "", and the observation is made. So a mapping that reads other
+	// objects can map what the object was, too: its items are added by Queue.AddBatch, and the
+	// object is observed again without Before.
 	Before *SeenObject[T]
 }
 

@@ -6,9 +6,9 @@
 //   std::unique_ptr<wq::SourceList> list;
 //   wq::Status s = queue->OpenSource("pods", &pods);
 //   if (s.ok()) s = pods.BeginList({.scope = "ns=web", .fingerprint = kBuildId}, &list);
-//   for (const Pod& pod : cluster.List())                       // Unchanged ones move nothing.
-//     s = list->Observe({.object = pod.name, .version = pod.version, .keys = pod.keys});
-//   if (s.ok()) s = list->End();                                // The rest was deleted.
+//   for (const Pod& p : cluster.List())  // Unchanged ones move nothing.
+//     if (s.ok()) s = list->Observe({.object = p.name, .version = p.version, .keys = p.keys});
+//   if (s.ok()) s = list->End();           // The rest was deleted.
 //   for (const Event& e : cluster.Watch())
 //     s = e.deleted ? pods.ObserveDeleted(e.name, e.keys) : pods.Observe({…});
 //
@@ -17,8 +17,9 @@
 // row never says that a change was seen whose Adds are lost. docs/sources.md has the table of what
 // an observation does.
 //
-// Threading: thread-safe; a SourceList is thread-compatible, and one of several threads. The order
-// of two observations of one object is that of the calls. Lifetime: within the queue's.
+// Threading: thread-safe; a SourceList takes one call at a time, from any thread, beside the calls
+// of its Source. The order of two observations of one object is that of the calls. Lifetime: within
+// the queue's.
 // A crash: what survives is a prefix of the calls; a list that has not ended is begun anew. At
 // worst an object is reconciled once more. So an observation that returned NotDurable, which may
 // not have been made, is repeated once the store is well again.
@@ -78,11 +79,11 @@ struct Observation {
   // Default: off.
   bool filtered = false;
   // Not null: asks what a changed object was. If the observation would change the object's row,
-  // and the versions differ (of a filtered observation, the one that is recorded), or both are
-  // empty and the tombstones differ, this becomes the row, and nothing is done, as if the
-  // observation were refused. Otherwise its `object` becomes empty, and the observation is made. So
-  // a caller whose mapping reads other objects can map what the object was, too: it adds those keys
-  // by Queue::AddBatch, and observes the object again without this. Default: null.
+  // and its version is not that of the row, or both are empty and the tombstones differ, this
+  // becomes the row, and nothing is done, as if the observation were refused. Otherwise its
+  // `object` becomes empty, and the observation is made. So a caller whose mapping reads other
+  // objects can map what the object was, too: it adds those keys by Queue::AddBatch, and observes
+  // the object again without this. Default: null.
   SeenObject* before = nullptr;
 };
 
