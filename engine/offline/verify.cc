@@ -227,7 +227,7 @@ void QueueCheck::Take(const Row& row) {
     }
   } else if (const auto* object = row.As<storage::ObjectRecord>()) {  // Behind its source.
     // Of a queue that is being erased, the source's own row goes first.
-    if (object->source != source_ && !name_.ends_with(storage::kReplacedSuffix)) {
+    if (object->source != source_ && !storage::IsOfImport(name_)) {
       Report("object", object->object, RowRule::kObjectOfNoSource);
     }
   }

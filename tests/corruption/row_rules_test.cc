@@ -456,11 +456,13 @@ TEST_F(RowRulesTest, AQuarantinedKeyMayBePending) {
 
 // A deletion, or a replacement, that was killed.
 TEST_F(RowRulesTest, AQueueThatIsErasedMayHaveLostItsSource) {
-  Make({Named({"jobs~replaced", 2, 0}), Putting(PutObject, {.source = 1, .object = "o"}, 2)});
-  EXPECT_EQ(FoundIn(store_), "");
-  EXPECT_EQ(Repaired(), "");
-  EXPECT_OK(Opened(store_));
-  EXPECT_EQ(FoundIn(store_), "");
+  for (const char* name : {"jobs~replaced", "jobs~loading"}) {
+    Make({Named({name, 2, 0}), Putting(PutObject, {.source = 1, .object = "o"}, 2)});
+    EXPECT_EQ(FoundIn(store_), "");
+    EXPECT_EQ(Repaired(), "");
+    EXPECT_OK(Opened(store_));
+    EXPECT_EQ(FoundIn(store_), "");
+  }
 }
 
 TEST_F(RowRulesTest, ANewQueueGetsNeitherRowsNorStateOfNoQueue) {
