@@ -31,13 +31,15 @@ using wq::c::StoreObject;
 
 // Copies the observation, if its object can be read. *bad: why its other fields are refused.
 Status ReadObservation(const wq_observation* in, wq_observation* seen, Status* bad) {
-  Status read = FirstError({NotNull("observation", in), wq::c::ReadSized("observation", in, seen),
+  Status sized = wq::c::ReadSized("observation", in, seen);
+  const bool of_later_version = sized.code() == wq::StatusCode::kNotSupported;
+  Status read = FirstError({NotNull("observation", in), of_later_version ? Status::Ok() : sized,
                             CheckInput("observation.object", seen->object, seen->object_size)});
-  *bad = FirstError({CheckInput("observation.version", seen->version, seen->version_size),
-                     CheckInput("observation.tombstone", seen->tombstone, seen->tombstone_size),
-                     seen->before == nullptr
-                         ? Status::Ok()
-                         : wq::c::CheckOutput("observation.before", seen->before)});
+  *bad = FirstError(
+      {std::move(sized), CheckInput("observation.version", seen->version, seen->version_size),
+       CheckInput("observation.tombstone", seen->tombstone, seen->tombstone_size),
+       seen->before == nullptr ? Status::Ok()
+                               : wq::c::CheckOutput("observation.before", seen->before)});
   return read;
 }
 

@@ -125,11 +125,19 @@ TEST_F(SourcesCTest, WhatIsOutOfBoundsIsRefusedAsAWhole) {
       }
     }
   }
-  const wq_source list = BeginList();
+  wq_source list = BeginList();
   auto there = Sized<wq_observation>();
   there.object = "known";
   there.object_size = 5;
   EXPECT_EQ(wq_source_observe(list, &there, nullptr, &unsized, &error_), WQ_INVALID_ARGUMENT);
+  EXPECT_EQ(wq_source_next_deleted(list, &bytes_, &error_), WQ_NOT_FOUND);
+  list = BeginList();
+  struct {
+    wq_observation known;
+    char of_later_version = 1;
+  } later = {.known = there};
+  later.known.size = sizeof later;
+  EXPECT_EQ(wq_source_observe(list, &later.known, nullptr, nullptr, &error_), WQ_NOT_SUPPORTED);
   EXPECT_EQ(wq_source_next_deleted(list, &bytes_, &error_), WQ_NOT_FOUND);
   EXPECT_EQ(wq_source_observe(pods_, nullptr, nullptr, nullptr, &error_), WQ_INVALID_ARGUMENT);
   EXPECT_EQ(wq_source_next_deleted(list, nullptr, &error_), WQ_INVALID_ARGUMENT);

@@ -61,19 +61,19 @@ inline Status CheckSize(const char* what, size_t size) {
 }
 
 // Copies a struct that begins with its size; its bytes beyond the fields that this library knows
-// must be 0. NULL is a struct of zeros.
+// must be 0: otherwise NotSupported, and the known fields are copied. NULL is a struct of zeros.
 inline Status ReadSized(const char* what, const void* in, size_t known, void* out) {
   size_t size = 0;
   std::memcpy(&size, in, sizeof size);
   if (Status s = CheckSize(what, size); !s.ok()) {
     return s;
   }
+  std::memcpy(out, in, std::min(size, known));
   const char* const bytes = static_cast<const char*>(in);
   if (size > known &&
       std::any_of(bytes + known, bytes + size, [](char byte) { return byte != 0; })) {
     return Status::NotSupported(std::string(what) + " has an option of a later version");
   }
-  std::memcpy(out, in, std::min(size, known));
   return {};
 }
 template <typename T>
