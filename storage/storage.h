@@ -55,11 +55,16 @@ class Storage : public Reader {
   // ProcessLog::Create.
   virtual Status ProcessLogStatus() const { return Status::NotFound("no process log"); }
 
+  // Visits at least those records of the family, as they are, that a power cut could take; none
+  // that was erased. After an error, too, until Reopen. For a storage that reopens from its files
+  // alone.
+  virtual Status ScanUnsynced(Family /*family*/, const Visitor& /*visit*/) const { return {}; }
+
   // After an error: closes the store's files, but keeps the ownership, and opens the store again.
-  // Ok: every batch for which Write returned Ok is on the disk, and Write may be called again.
-  // Otherwise the store stays failed, nothing can be read, and Reopen may be called again. It
-  // creates nothing, since another store or an empty directory may be at the path now. No thread
-  // may read during the call.
+  // Ok: every batch for which Write returned Ok is on the disk, unless the system has dropped what
+  // was not synced, and Write may be called again. Otherwise the store stays failed, nothing can
+  // be read, and Reopen may be called again. It creates nothing, since another store or an empty
+  // directory may be at the path now. No thread may read during the call.
   //   Locked          the ownership was lost, permanently: another owner may have written since.
   //   NotFound        the path is no longer this store.
   //   Corruption      damaged; the message names the file.

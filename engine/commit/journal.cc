@@ -498,8 +498,27 @@ Status Journal::ScanObjects(storage::QueueId queue, storage::SourceId source,
   return storage::ScanObjects(Rows(this), queue, source, after, visit);
 }
 
+// What is not synced may be missing in the files: dropped after a failed sync, or with a file
+// system that was unmounted. Memory has all other rows, and of these only hashes.
+void Journal::KeepUnsynced() {
+  auto rows = std::make_shared<KeptRows>();
+  const auto keep = [&rows](std::string_view key, std::string_view value) {
+    rows->insert_or_assign(std::string(key), std::string(value));
+    return true;
+  };
+  // After an error the rest is lost if the files lack it.
+  static_cast<void>(storage_->ScanUnsynced(storage::Family::kSources, keep));
+  if (!rows->empty() && !WQ_MUTANT(forget_unsynced_rows)) {
+    const MutexLock lock(mu_);
+    frozen_.insert(frozen_.begin(), std::move(rows));
+  }
+}
+
 Status Journal::Reopen() {
   const std::unique_lock<std::shared_mutex> lock(reads_mu_);
+  if (readable_) {
+    KeepUnsynced();
+  }
   Status status = storage_->Reopen();
   readable_ = status.ok();
   return status;

@@ -118,7 +118,7 @@ class Journal {
 
   // --- Recovery. REQUIRES: a write has failed; called from Options::recover only. ---
 
-  // Storage::Reopen.
+  // Storage::Reopen. The rows of sources that its files may lack are kept.
   Status Reopen();
   // From now on what is appended is kept, to be written behind an image. Calls still return
   // NotDurable, but wait while more than max_batch_bytes are open.
@@ -190,6 +190,7 @@ class Journal {
   class Rows;
   // Keeps the mutations of sources in the batch.
   void Keep(const storage::MutationBatch& batch) WQ_REQUIRES(mu_);
+  void KeepUnsynced() WQ_EXCLUDES(mu_);
   Status WaitSlow(Position position, Durability durability) WQ_EXCLUDES(mu_);
   bool YieldToOthers(Position position, Reached wanted) WQ_EXCLUDES(mu_);
   Position End(Reached reached) const WQ_REQUIRES(mu_) {
@@ -235,6 +236,7 @@ class Journal {
   bool recovers_ WQ_GUARDED_BY(mu_);         // Options::recover is to be called after a failure.
   // Of a failed journal: the rows of sources that were changed since. nullopt: erased. Those of
   // frozen_ are older; each attempt at an image adds one, so that it reads them without the lock.
+  // The oldest are those that were not synced when the journal failed.
   using KeptRows = absl::flat_hash_map<std::string, std::optional<std::string>>;
   KeptRows kept_ WQ_GUARDED_BY(mu_);
   std::vector<std::shared_ptr<const KeptRows>> frozen_ WQ_GUARDED_BY(mu_);

@@ -12,9 +12,9 @@ namespace {
 
 // As EncodeKeys writes them: none, and the object alone. A row that has them needs no read.
 constexpr std::string_view kKnownKeys[] = {"", {"\0", 1}};
-// How often the index has a row that is not found: it may be erased and put again meanwhile. Then
-// the object counts as one without keys.
-constexpr int kMostMissing = 10;
+// How often another row may be found than the index has: it may be changed and changed back
+// meanwhile. Then what was found counts: the files have lost the other one.
+constexpr int kMostMisread = 10;
 
 }  // namespace
 
@@ -104,8 +104,13 @@ bool Queue::Impl::ObserveCall::KnowsRow(const ObjectFacts& facts,
   return true;
 }
 
+void Queue::Impl::ObserveCall::CompareRead(const ObjectFacts& facts) {
+  const bool differs = read.has_value() && !read->SameRow(facts);
+  misread += differs && asked.has_value() && asked->SameRow(facts) ? 1 : 0;
+}
+
 bool Queue::Impl::ObserveCall::HasRead(const ObjectFacts& facts) const {
-  return read.has_value() && (read->SameRow(facts) || missing == kMostMissing);
+  return read.has_value() && (read->SameRow(facts) || misread >= kMostMisread);
 }
 
 void Queue::Impl::ObserveCall::ForgetRow() {

@@ -56,7 +56,8 @@ struct Queue::Impl::ObserveCall {
   // Of an observation that keeps the row's keys: whether these are known without reading it, and
   // nothing else of it is kept. Then sets those of the record.
   bool KnowsRow(const ObjectFacts& facts, storage::ObjectRecord* record) const;
-  // Whether the row was read that has these facts, or is not found.
+  void CompareRead(const ObjectFacts& facts);  // With what was read, at each hold of the lock.
+  // Whether the row was read that has these facts, or the files have lost it.
   bool HasRead(const ObjectFacts& facts) const;
   void ForgetRow();  // One that is not there any more.
   // Whether the row has another version: not only another fingerprint or scope, as its facts may.
@@ -84,7 +85,8 @@ struct Queue::Impl::ObserveCall {
 
   // The row as it was read.
   std::optional<ObjectFacts> read;
-  int missing = 0;  // How often it was not found.
+  std::optional<ObjectFacts> asked;  // What the index had before,
+  int misread = 0;                   // and how often it had that still, and the row was another.
   std::string row_bytes = {};
   storage::ObjectRecord row = {};
   std::vector<std::string_view> row_keys = {};

@@ -51,7 +51,6 @@ Status Queue::Impl::ReadRow(storage::SourceId source, ObserveCall* call) const {
       journal->ReadObject(id, source, call->observation.object, &call->row_bytes, &call->row);
   if (s.code() == StatusCode::kNotFound) {
     call->row = {};
-    ++call->missing;
   } else if (!s.ok()) {
     return s;
   }
@@ -217,6 +216,9 @@ Status Queue::Impl::ObserveStep(ObserveCall* call, Time now, Effects* effects,
     *effects = EndTransition(source->position, durability);
     return {};
   }
+  if (facts != nullptr) {
+    call->CompareRead(*facts);
+  }
   bool needs_row = false;
   const storage::ObjectRecord record = call->RecordOf(object, &needs_row);
   const ObjectFacts wanted(record);
@@ -238,6 +240,7 @@ Status Queue::Impl::ObserveStep(ObserveCall* call, Time now, Effects* effects,
   const bool asks_row = seen.before != nullptr && facts != nullptr && !same_version;
   needs_row = needs_row || asks_row || (facts != nullptr && !same_keys && !filtered);
   if (needs_row && !call->HasRead(*facts)) {
+    call->asked = *facts;
     *row_of = source->id;
     return {};
   }

@@ -34,13 +34,16 @@ Status Queue::OpenSource(std::string_view name, Source* source) {
   });
 }
 
-// The record without a name is written first, so a crash leaves nothing that a source could find.
+// The record without a name is synced first: so a crash leaves nothing that a source could find,
+// and whatever the disk loses later, there are never two sources of one name.
 Status Queue::RemoveSource(std::string_view name) {
   std::unique_ptr<TrackedSource> removed;  // Many objects: it is freed without the lock.
-  Status s = impl_->ChangeSources([&](QueueState& state) {
-    removed = state.RemoveSource(name);
-    return removed == nullptr ? NoSuch("no source", name) : Status::Ok();
-  });
+  Status s = impl_->ChangeSources(
+      [&](QueueState& state) {
+        removed = state.RemoveSource(name);
+        return removed == nullptr ? NoSuch("no source", name) : Status::Ok();
+      },
+      Durability::kPower);
   return removed == nullptr || !s.ok() ? s : impl_->EraseRowsOf(removed->id);
 }
 

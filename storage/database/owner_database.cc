@@ -348,6 +348,14 @@ Status OwnerDatabase::Sync() {
   return status.ok() ? Status::Ok() : StopWrites(FromRocksdb(status, "syncing " + dir_));
 }
 
+// What is in tables was synced.
+Status OwnerDatabase::ScanUnsynced(Family family, const Visitor& visit) const {
+  if (db_ == nullptr) return Status::Ok();
+  rocksdb::ReadOptions options;
+  options.table_filter = [](const rocksdb::TableProperties&) { return false; };
+  return ScanDatabase(db_.get(), Handle(family), options, dir_, {}, {}, visit);
+}
+
 // Opening reads the logs from the files again and writes their records to tables, synced: so it
 // does not matter which dirty pages of the old files the kernel has dropped.
 Status OwnerDatabase::Reopen() {

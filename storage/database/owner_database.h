@@ -49,6 +49,7 @@ class OwnerDatabase final : public Storage {
               const Visitor& visit) const override;
   Status Write(MutationBatch& batch, bool sync) override;
   Status Sync() override;
+  Status ScanUnsynced(Family family, const Visitor& visit) const override;
   Status Reopen() override;
   std::unique_ptr<Reader> Snapshot() const override;
   Status Close() override;

@@ -131,6 +131,24 @@ TEST_P(StorageTest, ReopensWithWhatWasWritten) {
   EXPECT_EQ(Dirty(), "a=1 b=2");
 }
 
+TEST_P(StorageTest, WhatIsNotSyncedIsFound) {
+  const auto unsynced = [this] {
+    std::string found;
+    EXPECT_OK(storage_->ScanUnsynced(Family::kDirty, [&](auto key, auto value) {
+      found.append(key).append("=").append(value).append(" ");
+      return true;
+    }));
+    return found;
+  };
+  ASSERT_OK(Put(storage_.get(), Family::kDirty, "a", "1"));
+  ASSERT_OK(storage_->Close());  // It is in a table.
+  Reopen();
+  ASSERT_OK(Put(storage_.get(), Family::kDirty, "b", "1"));
+  ASSERT_OK(Put(storage_.get(), Family::kDirty, "b", "2"));
+  ASSERT_OK(Put(storage_.get(), Family::kLanes, "c", "1"));
+  EXPECT_EQ(unsynced(), GetParam() == "Memory" ? "a=1 b=2 " : "b=2 ");
+}
+
 TEST_P(StorageTest, LongKeysAndValuesComeBack) {
   const std::string key(64 << 10, 'k');
   const std::string value(size_t{3} << 20, 'v');

@@ -18,8 +18,10 @@ namespace wq::storage {
 // The records, as a disk would hold them, and the faults that a test asks for. Thread-safe.
 struct MemoryDisk {
   using Records = std::map<std::string, std::string, std::less<>>;
+  using Families = std::array<Records, kFamilyCount>;
   struct State {
-    std::array<Records, kFamilyCount> families;
+    Families families;
+    std::optional<Families> synced;    // What the next Reopen finds: the system dropped the rest.
     uint64_t writes = 0;               // Write calls that succeeded.
     uint64_t syncs = 0;                // Syncs, by Write or by Sync.
     uint64_t fail_after = UINT64_MAX;  // How many more Write calls succeed; later ones fail.
@@ -55,6 +57,9 @@ class MemoryStorage final : public Storage {
               const Visitor& visit) const override;
   Status Write(MutationBatch& batch, bool sync) override;
   Status Sync() override;
+  Status ScanUnsynced(Family family, const Visitor& visit) const override {
+    return Scan(family, "", "", visit);
+  }
   Status Reopen() override;
   std::unique_ptr<Reader> Snapshot() const override;
   Status Close() override;
@@ -117,6 +122,9 @@ inline Status MemoryStorage::Sync() {
 inline Status MemoryStorage::Reopen() {
   const MutexLock lock(disk_->mu);
   failed_ = disk_->state.fail_reopen;
+  if (!failed_ && disk_->state.synced.has_value()) {
+    disk_->state.families = *std::exchange(disk_->state.synced, std::nullopt);
+  }
   return failed_ ? Status::IOError("the disk is not back") : Status::Ok();
 }
 

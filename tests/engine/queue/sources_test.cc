@@ -473,6 +473,47 @@ TEST_F(SourcesTest, RowsThatAFailedStoreDidNotWriteAreWrittenByItsRecovery) {
   EXPECT_EQ(NextDeleted(), "NotFound");
 }
 
+// What is not synced when a store fails, the system may drop.
+TEST_F(SourcesTest, RowsThatTheSystemDroppedAreWrittenByARecovery) {
+  Observe("gone", "1", {"g"});
+  Observe("owned", "1", {"a"});
+  Work();
+  ASSERT_TRUE(queue_->Flush(Durability::kPower).ok());
+  storage::MemoryDisk::Families synced;
+  OnDisk([&synced](auto& disk) { synced = disk.families; });
+  Observe("owned", "2", {"b"});
+  Observe("new", "1", {"n"});
+  Work();
+  ASSERT_TRUE(queue_->Flush().ok());
+  FailWrites();
+  EXPECT_EQ(ObserveDeleted("gone"), "NotDurable");
+  OnDisk([&synced](auto& disk) { disk.synced = synced; });
+  DiskIsBack();
+  ASSERT_TRUE(store_->Recover().ok());
+  Work();
+  EXPECT_EQ(Observe("owned", "3", {"c"}), "changed +2");
+  EXPECT_EQ(State(), "b:q c:q");
+  Work();
+  Crash();
+  BeginList();
+  EXPECT_EQ(NextDeleted(), "new 1  n");
+  EXPECT_EQ(NextDeleted(), "owned 3  c");
+  EXPECT_EQ(NextDeleted(), "NotFound");
+}
+
+TEST_F(SourcesTest, AnObservationEndsIfTheFilesHaveAnOlderRow) {
+  Observe("owned", "1", {"a"});
+  ASSERT_TRUE(queue_->Flush().ok());
+  storage::MemoryDisk::Families older;
+  OnDisk([&older](auto& disk) { older = disk.families; });
+  Observe("owned", "2", {"b"});
+  Work();
+  ASSERT_TRUE(queue_->Flush().ok());
+  OnDisk([&older](auto& disk) { disk.families = older; });
+  EXPECT_EQ(Observe("owned", "3", {"c"}), "changed +2");
+  EXPECT_EQ(State(), "a:q c:q");
+}
+
 TEST_F(SourcesTest, WhatAFailedStoreLostIsObservedAgain) {
   FailWrites();
   EXPECT_EQ(Observe("a", "1"), "NotDurable");
