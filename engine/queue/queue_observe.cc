@@ -77,6 +77,12 @@ size_t Queue::Impl::NewlyPending(const ObserveCall& call) const {
 
 Status Queue::Impl::Observe(ObserveCall* call) {
   if (Status s = CheckProcess(); !s.ok()) {
+    if (s.code() == StatusCode::kNotOwner) {  // The ownership may go on.
+      const MutexLock lock(mu);
+      TrackedObject object{nullptr, call->id, nullptr};
+      static_cast<void>(FindObserved(call, &object));
+      GiveUp(call);
+    }
     return s;
   }
   const Durability durability = DurabilityOf(call->options);

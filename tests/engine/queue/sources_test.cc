@@ -8,6 +8,8 @@
 
 #include <gmock/gmock.h>
 
+#include "engine/replication/fence.h"
+#include "engine/store/opened_store.h"
 #include "storage/record_keys.h"
 #include "tests/engine/queue/sources_fixture.h"
 #include "tests/support/wait.h"
@@ -540,6 +542,42 @@ TEST_F(SourcesTest, ARemovedSourceIsForgottenAlsoByAKilledRemoval) {
   Open();
   EXPECT_TRUE(queue_->Sources().empty());
   EXPECT_EQ(RecordsOnDisk(storage::Family::kSources), 0U);
+}
+
+// An owner whose lease is renewed late refuses calls for a while.
+TEST(SourcesOfAReplica, WhatALateOwnerRefusesIsNotForgotten) {
+  const auto fence = std::make_shared<Fence>(1);
+  fence->ExtendTo(INT64_MAX);
+  std::shared_ptr<Store::Impl::Opened> opened;
+  auto storage = std::make_unique<storage::MemoryStorage>(std::make_shared<storage::MemoryDisk>());
+  ASSERT_TRUE(Store::Impl::Opened::Open({}, "", std::move(storage), fence, &opened).ok());
+  Queue* queue = nullptr;
+  {
+    const MutexLock lock(opened->mu);
+    std::unique_ptr<Queue> made;
+    ASSERT_TRUE(opened->MakeQueue("q", {}, &made).ok());
+    queue = opened->queues.emplace("q", std::move(made)).first->second.get();
+  }
+  Source pods;
+  ASSERT_TRUE(queue->OpenSource("pods", &pods).ok());
+  for (const char* object : {"listed", "changed"}) {
+    ASSERT_TRUE(pods.Observe({.object = object, .version = "1"}).ok());
+  }
+  std::unique_ptr<SourceList> list;
+  ASSERT_TRUE(pods.BeginList({}, &list).ok());
+  ASSERT_TRUE(list->Observe({.object = "changed", .version = "1"}).ok());
+  fence->ExtendTo(0);
+  EXPECT_EQ(list->Observe({.object = "listed", .version = "1"}).code(), StatusCode::kNotOwner);
+  EXPECT_EQ(pods.Observe({.object = "changed", .version = "2"}).code(), StatusCode::kNotOwner);
+  fence->ExtendTo(INT64_MAX);
+  ASSERT_TRUE(pods.Observe({.object = "changed", .version = "3", .filtered = true}).ok());
+  ASSERT_TRUE(list->End().ok());
+  EXPECT_EQ(queue->Sources()[0].deleted, 0U);  // "listed" is there.
+  ASSERT_TRUE(pods.BeginList({}, &list).ok());
+  ObserveResult result;
+  ASSERT_TRUE(list->Observe({.object = "changed", .version = "3"}, {}, &result).ok());
+  EXPECT_TRUE(result.changed);
+  EXPECT_TRUE(opened->Close({}).ok());
 }
 
 TEST(SourcesInMemory, ASourceNeedsAStoreOnDisk) {
