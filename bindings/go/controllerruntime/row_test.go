@@ -221,6 +221,25 @@ func TestWhatARowCannotHaveCountsAsChanged(t *testing.T) {
 	}
 }
 
+// refusing is a codec of strings, of which one has no key.
+type refusing string
+
+func (c refusing) Encode(item string) (string, error) {
+	if item == string(c) {
+		return "", errFailing
+	}
+	return item, nil
+}
+
+func (refusing) Decode(key string) (string, error) { return key, nil }
+
+func TestAnItemWithoutAKeyDoesNotHoldUpTheOthers(t *testing.T) {
+	w := watchSecrets(t, t.TempDir()+"/store", newAPIServer("db"),
+		forLabel(map[string][]string{"db": {"good", "bad"}}),
+		wq.QueueOptions[string]{Codec: refusing("bad")})
+	w.wantAll(t, "good")
+}
+
 // delaying adds the key of a secret at its creation, and then only with a delay.
 func delaying(later func(q workqueue.TypedRateLimitingInterface[string], key string),
 ) handler.TypedFuncs[*corev1.Secret, string] {
