@@ -207,6 +207,11 @@ func (e *eventHandler[object, request]) catchUp(
 	if !e.guard("the handler's Update", now,
 		func(ctx context.Context) { e.handler.Update(ctx, update, updated) }) {
 		updated.AddWithOpts(priorityqueue.AddOpts{}, row.Items...)
+		if dropped { // Then the row may have no items, and nothing else maps what the object is.
+			ctx, cancel := context.WithCancel(e.ctx)
+			e.handler.Create(ctx, event.TypedCreateEvent[object]{Object: now}, updated)
+			cancel()
+		}
 	}
 	updated.close()
 	if !dropped {

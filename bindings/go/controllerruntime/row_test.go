@@ -2,6 +2,7 @@ package controllerruntime
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -155,6 +156,28 @@ func TestAHandlerThatNeedsMoreOfTheOldObjectIsLeftOut(t *testing.T) {
 	server.Modify(secret(1, "mail"))
 	second := watchSecrets(t, dir, server, to, wq.QueueOptions[string]{})
 	second.wantAll(t, "letters", "orders")
+}
+
+// The row has no items, since the Create was dropped.
+func TestAChangeIsNotMissedByAHandlerThatNeedsMoreOfTheOldObject(t *testing.T) {
+	dir, server := t.TempDir()+"/store", newAPIServer("db")
+	to := handler.TypedFuncs[*corev1.Secret, string]{
+		CreateFunc: forLabel(map[string][]string{"mail": {"letters"}}).Create,
+		UpdateFunc: func(_ context.Context, e event.TypedUpdateEvent[*corev1.Secret],
+			q workqueue.TypedRateLimitingInterface[string]) {
+			q.Add(fmt.Sprint(e.ObjectOld.Data["k"][0]))
+		}}
+	watch := func(items ...string) {
+		t.Helper()
+		w := watchSecrets(t, dir, server, to, wq.QueueOptions[string]{},
+			predicate.TypedFuncs[*corev1.Secret]{
+				CreateFunc: func(event.TypedCreateEvent[*corev1.Secret]) bool { return false }})
+		w.wantAll(t, items...)
+	}
+	watch()
+	server.Modify(secret(1, "mail"))
+	watch("letters")
+	watch()
 }
 
 // A list behind a broken watch may have another object of the name. Client-go calls that an update.
