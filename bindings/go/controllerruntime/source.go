@@ -80,13 +80,18 @@ type Source[object client.Object, request comparable] struct {
 // run is what a Start has begun.
 type run[object client.Object, request comparable] struct {
 	*Source[object, request]
-	ctx     context.Context // Its end is the end of the run.
+	span
 	rows    *wq.Source[request]
 	queue   durableQueue[request]
 	list    wq.ListOptions
 	synced  chan struct{}         // Closed when the first list has ended.
-	ended   chan struct{}         // Closed when nothing is observed any more.
 	failure atomic.Pointer[error] // The last one.
+}
+
+// span is the time of a run.
+type span struct {
+	ctx   context.Context // Its end is the end of the run.
+	ended chan struct{}   // Closed when nothing is observed any more.
 }
 
 // durableQueue is what a source needs of a queue of package wq.
@@ -152,33 +157,27 @@ func (s *Source[object, request]) Start(
 	place := placeOf{queue, s.name}
 	running.Lock()
 	defer running.Unlock()
-	if other, ok := running.in[place]; ok && (*other).Err() == nil {
+	before := running.in[place]
+	if before != nil && before.ctx.Err() == nil {
 		return fmt.Errorf("%v: a source of this name runs already in the queue", s)
 	}
-	r := &run[object, request]{Source: s, ctx: ctx, rows: rows, queue: durable, list: options,
-		synced: make(chan struct{}), ended: make(chan struct{})}
-	running.in[place] = &r.ctx
+	r := &run[object, request]{Source: s, span: span{ctx, make(chan struct{})}, rows: rows,
+		queue: durable, list: options, synced: make(chan struct{})}
+	running.in[place] = &r.span
 	if s.ends {
 		context.AfterFunc(ctx, queue.ShutDown)
 	}
-	context.AfterFunc(ctx, func() {
-		running.Lock()
-		defer running.Unlock()
-		if running.in[place] == &r.ctx {
-			delete(running.in, place)
-		}
-	})
 	s.last = r
-	go r.run()
+	go r.run(place, before)
 	return nil
 }
 
-// running has the contexts of the sources that run in this process: two of one name would supersede
-// each other's lists, and take each other's objects for deleted.
+// running has the last runs of the sources in this process that have not ended: two of one name
+// would supersede each other's lists, and take each other's objects for deleted.
 var running = struct {
 	sync.Mutex
-	in map[placeOf]*context.Context
-}{in: map[placeOf]*context.Context{}}
+	in map[placeOf]*span
+}{in: map[placeOf]*span{}}
 
 type placeOf struct {
 	queue any
@@ -231,9 +230,19 @@ func (r *run[object, request]) repeat(call func() error) {
 	}
 }
 
-// run follows the informer until the context ends.
-func (r *run[object, request]) run() {
-	defer close(r.ended)
+// run follows the informer until the context ends, once the run before in this place has ended.
+func (r *run[object, request]) run(place placeOf, before *span) {
+	defer func() {
+		running.Lock()
+		defer running.Unlock()
+		if running.in[place] == &r.span {
+			delete(running.in, place)
+		}
+		close(r.ended)
+	}()
+	if before != nil {
+		<-before.ended
+	}
 	r.repeat(r.follow)
 }
 

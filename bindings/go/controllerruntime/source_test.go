@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os/signal"
+	"runtime"
 	"slices"
 	"sync/atomic"
 	"syscall"
@@ -380,6 +381,52 @@ func TestASourceMayBeStartedAgainWhenItsContextHasEnded(t *testing.T) {
 		must(t, w.source.Start(ctx, w.queue))
 	}
 	w.wantAll(t, "orders")
+}
+
+func TestARunBeginsWhenTheOneBeforeHasEnded(t *testing.T) {
+	queue, err := wq.OpenQueue(openStore(t, t.TempDir()+"/store"), "secrets",
+		wq.QueueOptions[string]{})
+	must(t, err)
+	informer := newInformer(t, newAPIServer("db"), &corev1.Secret{})
+	var first *run[*corev1.Secret, string]
+	begun, goOn := make(chan struct{}), make(chan struct{})
+	var calls atomic.Int32
+	ctx, cancel := context.WithCancel(t.Context())
+	s := Informer("secrets", informer, &corev1.Secret{},
+		forLabel(map[string][]string{"db": {"orders"}}), SourceOptions[*corev1.Secret]{})
+	s.informer = func(context.Context) (cache.Informer, error) {
+		if calls.Add(1) == 1 {
+			close(begun)
+			<-goOn
+			for range 1000 {
+				runtime.Gosched() // The second run has begun by then.
+			}
+			return informer, nil
+		}
+		select {
+		case <-first.ended:
+		default:
+			t.Error("two runs at once")
+			cancel()
+		}
+		return informer, nil
+	}
+	must(t, s.Start(ctx, queue))
+	first = s.last
+	within(t, "the first run", begun)
+	cancel()
+	ctx, cancel = context.WithCancel(t.Context())
+	must(t, s.Start(ctx, queue))
+	close(goOn)
+	must(t, s.WaitForSync(ctx))
+	if queue.Len() != 1 || calls.Load() != 2 {
+		t.Fatal(queue.Len(), calls.Load())
+	}
+	cancel()
+	within(t, "the source ends", s.last.ended)
+	if _, ok := running.in[placeOf{queue, "secrets"}]; ok {
+		t.Fatal("the run is kept for good")
+	}
 }
 
 func TestAWaitThatEndsTooEarlyEndsNoSource(t *testing.T) {
