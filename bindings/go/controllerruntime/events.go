@@ -386,10 +386,11 @@ func (r *recorder[request]) add(o priorityqueue.AddOpts, items []request) {
 
 // options are those of the recorded Adds.
 func (r *recorder[request]) options() wq.AddOptions {
+	options := wq.AddOptions{WaitForRoom: maxWait}
 	_, ok := r.TypedRateLimitingInterface.(priorityqueue.PriorityQueue[request])
-	if !ok || r.priority == nil {
-		return wq.AddOptions{}
+	if ok && r.priority != nil {
+		nearest := min(max(*r.priority, math.MinInt32), math.MaxInt32)
+		options.Lane = wq.InLane(wq.Lane(nearest))
 	}
-	nearest := min(max(*r.priority, math.MinInt32), math.MaxInt32)
-	return wq.AddOptions{Lane: wq.InLane(wq.Lane(nearest))}
+	return options
 }

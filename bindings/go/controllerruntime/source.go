@@ -211,6 +211,9 @@ const (
 	maxRetry = time.Second
 )
 
+// maxWait is for room in the queue: then the context is looked at.
+var maxWait = 10 * time.Second
+
 // repeat makes the call until it works, or the context ends.
 func (r *run[object, request]) repeat(call func() error) {
 	for delay := minRetry; r.ctx.Err() == nil; delay = min(2*delay, maxRetry) {
@@ -298,7 +301,7 @@ func (r *run[object, request]) endList(list *wq.SourceList[request], informer ca
 		r.repeat(func() error {
 			gone, err := list.NextDeleted()
 			if last = errors.Is(err, wq.NotFound); last {
-				return list.End(wq.AddOptions{})
+				return list.End(wq.AddOptions{WaitForRoom: maxWait})
 			}
 			if err != nil {
 				return err

@@ -212,6 +212,28 @@ func TestAFullQueueTakesTheKeysOfAnObjectThatHasTooMany(t *testing.T) {
 	w.stop(t)
 }
 
+func TestASourceThatWaitsForRoomEndsWithItsContext(t *testing.T) {
+	before := maxWait
+	maxWait = time.Millisecond
+	t.Cleanup(func() { maxWait = before })
+	for _, label := range []string{"one", "many"} {
+		t.Run(label, func(t *testing.T) {
+			server := newAPIServer()
+			w := watchSecrets(t, t.TempDir()+"/store", server, forLabel(map[string][]string{
+				"one": {"orders"}, "many": tooMany}), wq.QueueOptions[string]{MaxPending: 1})
+			w.sync(t)
+			w.queue.Add("pending")
+			server.Add(secret(1, label))
+			eventually(t, "an event waits", func() bool {
+				counts, err := w.queue.Counts()
+				must(t, err)
+				return counts.Full > 0
+			})
+			w.stop(t)
+		})
+	}
+}
+
 // limitFiles limits the size of files, as on a full disk.
 func limitFiles(t *testing.T, limit syscall.Rlimit) {
 	t.Helper()
