@@ -75,7 +75,9 @@ func (r *reconciler) Reconcile(
 		c := &copies.Items[i]
 		// A type cannot be changed: the copy is made again.
 		if c.Annotations[of] == request.String() && (!wanted[c.Namespace] || c.Type != from.Type) {
-			failures = append(failures, client.IgnoreNotFound(r.Delete(ctx, c)))
+			// Only what the cache has: by now it may be another Secret of that name.
+			failures = append(failures, client.IgnoreNotFound(r.Delete(ctx, c,
+				client.Preconditions{UID: &c.UID, ResourceVersion: &c.ResourceVersion})))
 		}
 	}
 	for namespace := range wanted {
