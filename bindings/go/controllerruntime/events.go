@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"example.org/wq"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
 	toolscache "k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -188,7 +189,11 @@ func (e *eventHandler[object, request]) observe(
 func (e *eventHandler[object, request]) catchUp(
 	row wq.SeenObject[request], now object, dropped bool, added *recorder[request]) bool {
 	kept := objectFrom(e.kind, row.Object, row.Tombstone)
-	if uid, _ := versionIn(row); uid != "" && uid != string(now.GetUID()) {
+	if uid, version := versionIn(row); uid != "" && uid != string(now.GetUID()) {
+		order, err := resourceversion.CompareResourceVersion(now.GetResourceVersion(), version)
+		if err == nil && order < 0 {
+			return false // Nothing was missed: the list is behind, and the newer object's event follows.
+		}
 		e.removeKept(row.Object, kept, e.rows.ObserveDeleted)
 		return false
 	}

@@ -4,11 +4,14 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
 	"example.org/wq"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/event"
@@ -93,27 +96,30 @@ func TestAChangeWhileDownIsAnUpdateToPredicatesThatDropCreates(t *testing.T) {
 	watch()
 }
 
+// lives adds what it is told of an object.
+var lives = handler.TypedFuncs[*corev1.Secret, string]{
+	CreateFunc: func(_ context.Context, e event.TypedCreateEvent[*corev1.Secret],
+		q workqueue.TypedRateLimitingInterface[string]) {
+		q.Add("created " + string(e.Object.UID))
+	},
+	DeleteFunc: func(_ context.Context, e event.TypedDeleteEvent[*corev1.Secret],
+		q workqueue.TypedRateLimitingInterface[string]) {
+		q.Add("deleted " + string(e.Object.UID))
+	}}
+
+func ofUID(uid types.UID, label string) *corev1.Secret {
+	s := secret(1, label)
+	s.UID = uid
+	return s
+}
+
 func TestAnObjectThatWasMadeAgainWhileDownIsDeletedAndCreated(t *testing.T) {
-	to := handler.TypedFuncs[*corev1.Secret, string]{
-		CreateFunc: func(_ context.Context, e event.TypedCreateEvent[*corev1.Secret],
-			q workqueue.TypedRateLimitingInterface[string]) {
-			q.Add("created " + string(e.Object.UID))
-		},
-		DeleteFunc: func(_ context.Context, e event.TypedDeleteEvent[*corev1.Secret],
-			q workqueue.TypedRateLimitingInterface[string]) {
-			q.Add("deleted " + string(e.Object.UID))
-		}}
-	ofUID := func(uid types.UID, label string) *corev1.Secret {
-		s := secret(1, label)
-		s.UID = uid
-		return s
-	}
 	for _, dropped := range []bool{false, true} {
 		dir, server := t.TempDir()+"/store", newAPIServer()
 		server.Add(ofUID("one", "db"))
 		wanted := predicate.NewTypedPredicateFuncs(
 			func(s *corev1.Secret) bool { return !dropped || s.Labels["for"] == "db" })
-		first := watchSecrets(t, dir, server, to, wq.QueueOptions[string]{}, wanted)
+		first := watchSecrets(t, dir, server, lives, wq.QueueOptions[string]{}, wanted)
 		first.wantAll(t, "created one")
 		server.Delete(ofUID("one", "db"))
 		server.Add(ofUID("another", "cache"))
@@ -121,9 +127,32 @@ func TestAnObjectThatWasMadeAgainWhileDownIsDeletedAndCreated(t *testing.T) {
 		if dropped {
 			items = items[1:]
 		}
-		second := watchSecrets(t, dir, server, to, wq.QueueOptions[string]{}, wanted)
+		second := watchSecrets(t, dir, server, lives, wq.QueueOptions[string]{}, wanted)
 		second.wantAll(t, items...)
 	}
+}
+
+func TestAnOlderObjectOfAListThatIsBehindDeletesNothing(t *testing.T) {
+	dir, server := t.TempDir()+"/store", newAPIServer()
+	server.Add(ofUID("one", "db"))
+	old, err := server.FakeControllerSource.List(metav1.ListOptions{})
+	must(t, err)
+	server.Delete(ofUID("one", "db"))
+	server.Add(ofUID("another", "db"))
+	first := watchSecrets(t, dir, server, lives, wq.QueueOptions[string]{})
+	first.wantAll(t, "created another")
+
+	server.list = func() (runtime.Object, error) { return old, nil }
+	slow := &slowWatch{apiServer: server, goOn: make(chan struct{})}
+	watch := sync.OnceFunc(func() { close(slow.goOn) })
+	defer watch()
+	second := watchSecrets(t, dir, slow, lives, wq.QueueOptions[string]{})
+	second.sync(t)
+	second.wantWork(t, "created another", "created one")
+	watch()
+	eventually(t, "the newer object is seen", func() bool { return second.queue.Len() == 3 })
+	second.wantWork(t, "created another", "created one", "deleted one")
+	second.stop(t)
 }
 
 func TestADeletionWhileDownIsNotMissedByAHandlerThatNeedsMore(t *testing.T) {
