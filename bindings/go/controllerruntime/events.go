@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -40,6 +41,8 @@ func (e *eventHandler[object, request]) add(obj any, isInInitialList bool) {
 	if !ok {
 		return
 	}
+	returned := false
+	defer func() { e.oweUnless(returned, o) }()
 	create := event.TypedCreateEvent[object]{Object: o, IsInInitialList: isInInitialList}
 	handle := e.unlessDropped(
 		func(p predicate.TypedPredicate[object]) bool { return p.Create(create) },
@@ -47,6 +50,17 @@ func (e *eventHandler[object, request]) add(obj any, isInInitialList bool) {
 	// The object's own key is added, whatever the object was.
 	_, own := any(e.handler).(*handler.TypedEnqueueRequestForObject[object])
 	e.observe(o, false, handle, !own || handle == nil)
+	returned = true
+}
+
+// oweUnless lets the object count as changed, until an observation of it is made, if the handling
+// of its event panics, after which client-go may go on. No row takes so long a version: it is
+// refused.
+func (e *eventHandler[object, request]) oweUnless(returned bool, o object) {
+	if !returned {
+		_, _ = e.rows.Observe(wq.Observation[request]{
+			Object: nameOf(o), Version: strings.Repeat("x", 129)}, wq.AddOptions{})
+	}
 }
 
 func (e *eventHandler[object, request]) OnUpdate(oldObj, newObj any) {
@@ -57,18 +71,22 @@ func (e *eventHandler[object, request]) OnUpdate(oldObj, newObj any) {
 	if !ok || !isNew {
 		return
 	}
+	if version := versionOf(o); version != "" && version == versionOf(before) {
+		return // A resync: its observation would wait for a store that has failed.
+	}
+	returned := false
+	defer func() { e.oweUnless(returned, o) }()
 	if before.GetUID() != o.GetUID() { // It was deleted and made again while the watch was broken.
 		e.remove(before, true)
 		e.add(o, false)
+		returned = true
 		return
-	}
-	if version := versionOf(o); version != "" && version == versionOf(before) {
-		return // A resync: its observation would wait for a store that has failed.
 	}
 	update := event.TypedUpdateEvent[object]{ObjectOld: before, ObjectNew: o}
 	e.observe(o, true, e.unlessDropped(
 		func(p predicate.TypedPredicate[object]) bool { return p.Update(update) },
 		func(ctx context.Context, to *recorder[request]) { e.handler.Update(ctx, update, to) }), false)
+	returned = true
 }
 
 func (e *eventHandler[object, request]) OnDelete(obj any) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -13,7 +14,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	toolscache "k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
@@ -227,6 +230,78 @@ func TestAnObjectThatWasMadeAgainIsNoUpdate(t *testing.T) {
 	server.Delete(secret(1, "db")) // The fake has both.
 	second := watchSecrets(t, dir, server, refer, wq.QueueOptions[string]{}, unchanged)
 	second.wantAll(t)
+}
+
+// recovering is an informer that goes on after a panic of a handler.
+type recovering struct{ cache.Informer }
+
+func (i recovering) AddEventHandlerWithOptions(events toolscache.ResourceEventHandler,
+	options toolscache.HandlerOptions) (toolscache.ResourceEventHandlerRegistration, error) {
+	return i.Informer.AddEventHandlerWithOptions(toolscache.ResourceEventHandlerDetailedFuncs{
+		AddFunc: func(o any, isInInitialList bool) {
+			defer func() { _ = recover() }()
+			events.OnAdd(o, isInInitialList)
+		},
+		UpdateFunc: func(before, o any) {
+			defer func() { _ = recover() }()
+			events.OnUpdate(before, o)
+		}}, options)
+}
+
+func TestAnEventThatEndsInAPanicIsNotPassedOver(t *testing.T) {
+	for _, where := range []string{"Create", "Update", "a predicate"} {
+		t.Run(where, func(t *testing.T) {
+			dir, server := t.TempDir()+"/store", newAPIServer("db")
+			var panics atomic.Bool
+			at := func(place string) {
+				if place == where && panics.Swap(false) {
+					panic(place)
+				}
+			}
+			mapped := forLabel(map[string][]string{"db": {"orders"}, "mail": {"orders"}})
+			to := handler.TypedFuncs[*corev1.Secret, string]{
+				CreateFunc: func(ctx context.Context, e event.TypedCreateEvent[*corev1.Secret],
+					q workqueue.TypedRateLimitingInterface[string]) {
+					at("Create")
+					mapped.Create(ctx, e, q)
+				},
+				UpdateFunc: func(ctx context.Context, e event.TypedUpdateEvent[*corev1.Secret],
+					q workqueue.TypedRateLimitingInterface[string]) {
+					at("Update")
+					mapped.Update(ctx, e, q)
+				}}
+			start := func() *secrets {
+				informer := recovering{newInformer(t, server, &corev1.Secret{})}
+				return watchInformer(t, openStore(t, dir), informer, to, wq.QueueOptions[string]{},
+					predicate.TypedFuncs[*corev1.Secret]{
+						UpdateFunc: func(e event.TypedUpdateEvent[*corev1.Secret]) bool {
+							at("a predicate")
+							return e.ObjectOld.Labels["for"] != e.ObjectNew.Labels["for"]
+						}})
+			}
+			w := start()
+			w.sync(t)
+			w.wantWork(t, "orders")
+			if where == "Create" { // That of a list.
+				w.stop(t)
+			}
+			panics.Store(true)
+			server.Modify(secret(1, "mail"))
+			if where == "Create" {
+				w = start()
+				w.sync(t)
+			}
+			eventually(t, "the panic", func() bool { return !panics.Load() })
+			before := w.seen(t).Changed
+			server.Modify(secret(1, "mail")) // As a write of its status.
+			eventually(t, "the update", func() bool { return w.seen(t).Changed > before })
+			w.wantWork(t)
+			w.stop(t)
+
+			start().wantAll(t, "orders")
+			start().wantAll(t)
+		})
+	}
 }
 
 func TestAnUpdateThatTheHandlerIgnoresIsNoChangeAtTheRestart(t *testing.T) {
