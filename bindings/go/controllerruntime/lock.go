@@ -20,10 +20,11 @@ import (
 //	manager.Options{LeaderElection: true, LeaderElectionReleaseOnCancel: true,
 //		LeaderElectionResourceLockInterface: controllerruntime.NewLock(store, replica)}
 //
-// When the ownership ends, the queues end at once, and the manager within its RenewDeadline: until
-// then a reconcile that is under way, and what the manager runs beside the queues, go on. A lock
-// is lost for good, even if the process owns the store again: its queues were closed. So it is for
-// one manager, and the process ends with that, as controller-runtime demands.
+// When the ownership ends, the queues end at once, and the manager after its RenewDeadline, at most
+// a RetryPeriod later: until then a reconcile that is under way, and what the manager runs beside
+// the queues, go on. A lock is lost for good, even if the process owns the store again: its queues
+// were closed. So it is for one manager, and the process ends with that, as controller-runtime
+// demands.
 type Lock struct {
 	store    ownership
 	identity string

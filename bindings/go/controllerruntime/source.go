@@ -49,7 +49,8 @@ type SourceOptions[object client.Object] struct {
 // Source is a source of a controller that remembers, in the store of the controller's queue, what
 // it has seen of each object. Its handler adds the keys of objects that are new or have changed
 // since, and at the end of the first list of those that were deleted while nobody looked. The queue
-// of a controller must be one of NewQueue; without a controller, any of package wq.
+// of a controller must be one of NewQueue; without a controller, any of a store on disk that the
+// process owns.
 //
 //   - An Add of the handler and the record of its object are one atomic step.
 //   - An update of which the handler adds nothing is recorded as seen, as what a predicate drops.
