@@ -132,8 +132,6 @@ func (q *Queue[T]) addBatch(items []T, options AddOptions, patient bool) (BatchR
 		group := ""
 		if err == nil {
 			group = q.group(item)
-		} else {
-			err = noKey(err)
 		}
 		if len(group) > maxGroupBytes {
 			err = newError(InvalidArgument, fmt.Sprintf(

@@ -209,11 +209,11 @@ func (e *eventHandler[object, request]) catchUp(
 	kept := objectFrom(e.kind, row.Object, row.Tombstone)
 	if uid, version := versionIn(row); uid != "" && uid != string(now.GetUID()) {
 		order, err := resourceversion.CompareResourceVersion(now.GetResourceVersion(), version)
-		if err == nil && order < 0 {
-			return false // Nothing was missed: the list is behind, and the newer object's event follows.
+		if err != nil || order >= 0 {
+			e.removeKept(row.Object, kept, e.rows.ObserveDeleted)
+			return false
 		}
-		e.removeKept(row.Object, kept, e.rows.ObserveDeleted)
-		return false
+		// The list may be behind, and the row's object be there: its Update maps both.
 	}
 	update := event.TypedUpdateEvent[object]{ObjectOld: kept, ObjectNew: now}
 	wanted := true // Also by a predicate that fails.
@@ -231,9 +231,9 @@ func (e *eventHandler[object, request]) catchUp(
 		func(ctx context.Context) { e.handler.Update(ctx, update, updated) }) {
 		updated.AddWithOpts(priorityqueue.AddOpts{}, row.Items...)
 		if dropped { // Then the row may have no items, and nothing else maps what the object is.
-			ctx, cancel := context.WithCancel(e.ctx)
-			e.handler.Create(ctx, event.TypedCreateEvent[object]{Object: now}, updated)
-			cancel()
+			e.guard("the handler's Create", now, func(ctx context.Context) {
+				e.handler.Create(ctx, event.TypedCreateEvent[object]{Object: now}, updated)
+			})
 		}
 	}
 	updated.close()
@@ -270,7 +270,7 @@ func (e *eventHandler[object, request]) addAll(items []request, options wq.AddOp
 		}
 		var refused []request
 		for _, r := range result.Refused {
-			if !errors.Is(r.Err, wq.InvalidArgument) { // Otherwise it will never work.
+			if errors.Is(r.Err, wq.Full) { // Otherwise it will never work.
 				refused, err = append(refused, items[r.Index]), r.Err
 			}
 		}
@@ -334,6 +334,7 @@ type recorder[request comparable] struct {
 	priority *int // The highest one; nil: of no item.
 	delayed  bool // Items with a delay went to the queue as they are.
 	refused  bool // So did all others: no observation takes them.
+	wait     time.Duration
 }
 
 func (r *recorder[request]) Add(item request) { r.AddWithOpts(priorityqueue.AddOpts{}, item) }
@@ -407,9 +408,11 @@ func (r *recorder[request]) add(o priorityqueue.AddOpts, items []request) {
 	}
 }
 
-// options are those of the recorded Adds.
+// options are those of the recorded Adds, for one try: the next one waits for longer, as it stands
+// in line anew.
 func (r *recorder[request]) options() wq.AddOptions {
-	options := wq.AddOptions{WaitForRoom: maxWait}
+	r.wait = min(max(2*r.wait, minWait), 32*minWait)
+	options := wq.AddOptions{WaitForRoom: r.wait}
 	_, ok := r.TypedRateLimitingInterface.(priorityqueue.PriorityQueue[request])
 	if ok && r.priority != nil {
 		nearest := min(max(*r.priority, math.MinInt32), math.MaxInt32)

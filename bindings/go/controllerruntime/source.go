@@ -212,8 +212,8 @@ const (
 	maxRetry = time.Second
 )
 
-// maxWait is for room in the queue: then the context is looked at.
-var maxWait = 10 * time.Second
+// minWait is how long the first try waits for room in the queue; then the context is looked at.
+var minWait = 10 * time.Second
 
 // repeat makes the call until it works, or the context ends.
 func (r *run[object, request]) repeat(call func() error) {
@@ -302,7 +302,7 @@ func (r *run[object, request]) endList(list *wq.SourceList[request], informer ca
 		r.repeat(func() error {
 			gone, err := list.NextDeleted()
 			if last = errors.Is(err, wq.NotFound); last {
-				return list.End(wq.AddOptions{WaitForRoom: maxWait})
+				return list.End(wq.AddOptions{WaitForRoom: 32 * minWait})
 			}
 			if err != nil {
 				return err

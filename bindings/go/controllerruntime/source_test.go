@@ -213,9 +213,9 @@ func TestAFullQueueTakesTheKeysOfAnObjectThatHasTooMany(t *testing.T) {
 }
 
 func TestASourceThatWaitsForRoomEndsWithItsContext(t *testing.T) {
-	before := maxWait
-	maxWait = time.Millisecond
-	t.Cleanup(func() { maxWait = before })
+	before := minWait
+	minWait = time.Millisecond
+	t.Cleanup(func() { minWait = before })
 	for _, label := range []string{"one", "many"} {
 		t.Run(label, func(t *testing.T) {
 			server := newAPIServer()
@@ -446,6 +446,8 @@ func TestARunBeginsWhenTheOneBeforeHasEnded(t *testing.T) {
 	}
 	cancel()
 	within(t, "the source ends", s.last.ended)
+	running.Lock()
+	defer running.Unlock()
 	if _, ok := running.in[placeOf{queue, "secrets"}]; ok {
 		t.Fatal("the run is kept for good")
 	}
