@@ -500,28 +500,40 @@ Status Journal::ScanObjects(storage::QueueId queue, storage::SourceId source,
 
 // What is not synced may be missing in the files: dropped after a failed sync, or with a file
 // system that was unmounted. Memory has all other rows, and of these only hashes.
-void Journal::KeepUnsynced() {
-  auto rows = std::make_shared<KeptRows>();
-  const auto keep = [&rows](std::string_view key, std::string_view value) {
-    rows->insert_or_assign(std::string(key), std::string(value));
-    return true;
-  };
-  // After an error the rest is lost if the files lack it.
-  static_cast<void>(storage_->ScanUnsynced(storage::Family::kSources, keep));
-  if (!rows->empty() && !WQ_MUTANT(forget_unsynced_rows)) {
-    const MutexLock lock(mu_);
-    frozen_.insert(frozen_.begin(), std::move(rows));
-  }
-}
-
 Status Journal::Reopen() {
   const std::unique_lock<std::shared_mutex> lock(reads_mu_);
-  if (readable_) {
-    KeepUnsynced();
+  if (readable_ && !WQ_MUTANT(forget_unsynced_rows)) {
+    // After an error the rest is lost if the files lack it.
+    static_cast<void>(storage_->ScanUnsynced(
+        storage::Family::kSources, [this](std::string_view key, std::string_view value) {
+          unsynced_.insert_or_assign(std::string(key), std::string(value));
+          return true;
+        }));
   }
   Status status = storage_->Reopen();
   readable_ = status.ok();
-  return status;
+  return status.ok() ? KeepUnsynced() : status;
+}
+
+// Those that the files lack. They are older than what is kept.
+Status Journal::KeepUnsynced() {
+  auto lost = std::make_shared<KeptRows>();
+  std::string value;
+  for (const auto& [key, row] : unsynced_) {
+    Status s = storage_->Get(storage::Family::kSources, key, &value);
+    if (!s.ok() && s.code() != StatusCode::kNotFound) {
+      return s;
+    }
+    if (!s.ok() || row != value) {
+      lost->emplace(key, row);
+    }
+  }
+  unsynced_ = {};
+  if (!lost->empty()) {
+    const MutexLock lock(mu_);
+    frozen_.insert(frozen_.begin(), std::move(lost));
+  }
+  return {};
 }
 
 Status Journal::Health() const {

@@ -30,7 +30,8 @@
 // position returns NotDurable, and appended batches are dropped, so that the disk keeps a prefix.
 // That ends when FailureRecovery (failure_recovery.h) has made an image of all memory and
 // WriteImage has put it on the disk. Memory has no image of the rows of sources: their mutations
-// from the failed write on are kept, the last one of each row, and written behind the image.
+// from the failed write on are kept, the last one of each row, and written behind the image; and so
+// are those before that the files lack.
 //
 // Thread-safe. Its lock is the last one that is taken, and is never held during I/O: so Append does
 // not block on the disk.
@@ -190,7 +191,7 @@ class Journal {
   class Rows;
   // Keeps the mutations of sources in the batch.
   void Keep(const storage::MutationBatch& batch) WQ_REQUIRES(mu_);
-  void KeepUnsynced() WQ_EXCLUDES(mu_);
+  Status KeepUnsynced() WQ_EXCLUDES(mu_);
   Status WaitSlow(Position position, Durability durability) WQ_EXCLUDES(mu_);
   bool YieldToOthers(Position position, Reached wanted) WQ_EXCLUDES(mu_);
   Position End(Reached reached) const WQ_REQUIRES(mu_) {
@@ -236,13 +237,14 @@ class Journal {
   bool recovers_ WQ_GUARDED_BY(mu_);         // Options::recover is to be called after a failure.
   // Of a failed journal: the rows of sources that were changed since. nullopt: erased. Those of
   // frozen_ are older; each attempt at an image adds one, so that it reads them without the lock.
-  // The oldest are those that were not synced when the journal failed.
+  // The oldest are those that were not synced when the journal failed, and are not in the files.
   using KeptRows = absl::flat_hash_map<std::string, std::optional<std::string>>;
   KeptRows kept_ WQ_GUARDED_BY(mu_);
   std::vector<std::shared_ptr<const KeptRows>> frozen_ WQ_GUARDED_BY(mu_);
 
   std::shared_mutex reads_mu_;  // Held by readers of rows; alone by Reopen. Before mu_.
   bool readable_ = true;        // Under reads_mu_.
+  KeptRows unsynced_;           // Under reads_mu_: found before the files were closed.
 
   std::thread writer_;  // Last: it uses all of the above.
 };

@@ -110,7 +110,8 @@ void Queue::Impl::ObserveCall::CompareRead(const ObjectFacts& facts) {
 }
 
 bool Queue::Impl::ObserveCall::HasRead(const ObjectFacts& facts) const {
-  return read.has_value() && (read->SameRow(facts) || misread >= kMostMisread);
+  return read.has_value() &&
+         (read->SameRow(facts) || (misread >= kMostMisread && asked->SameRow(facts)));
 }
 
 void Queue::Impl::ObserveCall::ForgetRow() {

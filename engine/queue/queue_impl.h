@@ -83,6 +83,9 @@ struct Queue::Impl final : Timer::Target, HistoryRecorder::Source {
 
   // Puts every record that the disk should have of this queue; see QueueState::AppendImage.
   void AppendImage(storage::MutationBatch* image) const WQ_EXCLUDES(mu);
+  // Erases the rows in `reader` of objects that their source does not have.
+  Status AppendErasures(const storage::Reader& reader, storage::MutationBatch* image) const
+      WQ_EXCLUDES(mu);
 
   // Records each transition from now on. After Restore, before other calls, at most once.
   void StartHistory(std::unique_ptr<HistoryBuffer> buffer) WQ_EXCLUDES(mu);

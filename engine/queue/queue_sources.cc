@@ -73,6 +73,21 @@ Status Queue::Impl::EraseRowsOf(storage::SourceId source) {
   return s;
 }
 
+// The files may have lost the erasure.
+Status Queue::Impl::AppendErasures(const storage::Reader& reader,
+                                   storage::MutationBatch* image) const {
+  const auto visit_source = [](const storage::SourceRecord&) { return true; };
+  return storage::ScanSources(reader, id, visit_source, [&](const storage::ObjectRecord& record) {
+    const MutexLock lock(mu);
+    for (const auto& [_, source] : state->sources()) {
+      if (source->id == record.source && source->Find(ObjectId(record.object)) == nullptr) {
+        storage::EraseObject(id, record.source, record.object, image);
+      }
+    }
+    return true;
+  });
+}
+
 std::vector<SourceInfo> Queue::Sources() const {
   const MutexLock lock(impl_->mu);
   return impl_->ReadSources();

@@ -325,6 +325,9 @@ Status Store::Impl::Opened::AppendDifference(storage::MutationBatch* batch) {
     rows.Clear();
     (*queue)->AppendImage(&rows);
     status = storage::AppendDifference(*storage, storage::PartOfQueue((*queue)->id), rows, batch);
+    if (status.ok()) {
+      status = (*queue)->AppendErasures(*storage, batch);
+    }
   }
   return status;
 }

@@ -478,6 +478,7 @@ TEST_F(SourcesTest, RowsThatAFailedStoreDidNotWriteAreWrittenByItsRecovery) {
 // What is not synced when a store fails, the system may drop.
 TEST_F(SourcesTest, RowsThatTheSystemDroppedAreWrittenByARecovery) {
   Observe("gone", "1", {"g"});
+  Observe("going", "1", {"g"});
   Observe("owned", "1", {"a"});
   Work();
   ASSERT_TRUE(queue_->Flush(Durability::kPower).ok());
@@ -485,10 +486,11 @@ TEST_F(SourcesTest, RowsThatTheSystemDroppedAreWrittenByARecovery) {
   OnDisk([&synced](auto& disk) { synced = disk.families; });
   Observe("owned", "2", {"b"});
   Observe("new", "1", {"n"});
+  EXPECT_EQ(ObserveDeleted("gone"), "changed +1");
   Work();
   ASSERT_TRUE(queue_->Flush().ok());
   FailWrites();
-  EXPECT_EQ(ObserveDeleted("gone"), "NotDurable");
+  EXPECT_EQ(ObserveDeleted("going"), "NotDurable");
   OnDisk([&synced](auto& disk) { disk.synced = synced; });
   DiskIsBack();
   ASSERT_TRUE(store_->Recover().ok());
