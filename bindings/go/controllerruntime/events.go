@@ -41,26 +41,29 @@ func (e *eventHandler[object, request]) add(obj any, isInInitialList bool) {
 	if !ok {
 		return
 	}
-	returned := false
-	defer func() { e.oweUnless(returned, o) }()
 	create := event.TypedCreateEvent[object]{Object: o, IsInInitialList: isInInitialList}
-	handle := e.unlessDropped(
-		func(p predicate.TypedPredicate[object]) bool { return p.Create(create) },
-		func(ctx context.Context, to *recorder[request]) { e.handler.Create(ctx, create, to) })
 	// The object's own key is added, whatever the object was.
 	_, own := any(e.handler).(*handler.TypedEnqueueRequestForObject[object])
-	e.observe(o, false, handle, !own || handle == nil)
-	returned = true
+	e.owing(o, func() {
+		handle := e.unlessDropped(
+			func(p predicate.TypedPredicate[object]) bool { return p.Create(create) },
+			func(ctx context.Context, to *recorder[request]) { e.handler.Create(ctx, create, to) })
+		e.observe(o, false, handle, !own || handle == nil)
+	})
 }
 
-// oweUnless lets the object count as changed, until an observation of it is made, if the handling
-// of its event panics, after which client-go may go on. No row takes so long a version: it is
-// refused.
-func (e *eventHandler[object, request]) oweUnless(returned bool, o object) {
-	if !returned {
-		_, _ = e.rows.Observe(wq.Observation[request]{
-			Object: nameOf(o), Version: strings.Repeat("x", 129)}, wq.AddOptions{})
-	}
+// owing makes the call that handles an event of the object. If it panics, after which client-go may
+// go on, the object counts as changed until an observation of it is made.
+func (e *eventHandler[object, request]) owing(o object, handle func()) {
+	returned := false
+	defer func() {
+		if !returned { // An observation that is refused is owed, and no row takes such a version.
+			_, _ = e.rows.Observe(wq.Observation[request]{
+				Object: nameOf(o), Version: strings.Repeat("x", 1<<10)}, wq.AddOptions{})
+		}
+	}()
+	handle()
+	returned = true
 }
 
 func (e *eventHandler[object, request]) OnUpdate(oldObj, newObj any) {
@@ -74,19 +77,19 @@ func (e *eventHandler[object, request]) OnUpdate(oldObj, newObj any) {
 	if version := versionOf(o); version != "" && version == versionOf(before) {
 		return // A resync: its observation would wait for a store that has failed.
 	}
-	returned := false
-	defer func() { e.oweUnless(returned, o) }()
-	if before.GetUID() != o.GetUID() { // It was deleted and made again while the watch was broken.
-		e.remove(before, true)
-		e.add(o, false)
-		returned = true
-		return
-	}
 	update := event.TypedUpdateEvent[object]{ObjectOld: before, ObjectNew: o}
-	e.observe(o, true, e.unlessDropped(
-		func(p predicate.TypedPredicate[object]) bool { return p.Update(update) },
-		func(ctx context.Context, to *recorder[request]) { e.handler.Update(ctx, update, to) }), false)
-	returned = true
+	e.owing(o, func() {
+		if before.GetUID() != o.GetUID() { // Deleted and made again while the watch was broken.
+			e.remove(before, true)
+			e.add(o, false)
+			return
+		}
+		e.observe(o, true, e.unlessDropped(
+			func(p predicate.TypedPredicate[object]) bool { return p.Update(update) },
+			func(ctx context.Context, to *recorder[request]) {
+				e.handler.Update(ctx, update, to)
+			}), false)
+	})
 }
 
 func (e *eventHandler[object, request]) OnDelete(obj any) {
@@ -178,7 +181,7 @@ func (e *eventHandler[object, request]) observe(
 		seen.Before = &before
 	}
 	dropped := handle == nil
-	e.record(handle, func(added *recorder[request]) (wq.ObserveResult, error) {
+	e.record(handle, func(added *recorder[request], wait time.Duration) (wq.ObserveResult, error) {
 		for {
 			if added.delayed || added.refused {
 				seen.Version = ""
@@ -186,7 +189,7 @@ func (e *eventHandler[object, request]) observe(
 			seen.Items = added.items
 			seen.Filtered = dropped ||
 				(update || added.delayed) && len(added.items) == 0 && !added.refused
-			did, err := e.rows.Observe(seen, added.options())
+			did, err := e.rows.Observe(seen, added.options(wait))
 			if err != nil || before.Object == "" {
 				return did, err
 			}
@@ -238,7 +241,7 @@ func (e *eventHandler[object, request]) catchUp(
 	}
 	updated.close()
 	if !dropped {
-		e.addAll(updated.items, updated.options())
+		e.addAll(updated)
 		return false
 	}
 	added.items, added.delayed, added.priority = updated.items, updated.delayed, updated.priority
@@ -261,10 +264,11 @@ func (e *eventHandler[object, request]) guard(
 	return true
 }
 
-// addAll adds items without an observation.
-func (e *eventHandler[object, request]) addAll(items []request, options wq.AddOptions) {
-	e.repeat(func() error { // A full queue takes some of them.
-		result, err := e.queue.AddBatch(items, options)
+// addAll adds the items without an observation.
+func (e *eventHandler[object, request]) addAll(added *recorder[request]) {
+	items := added.items
+	e.repeat(func(wait time.Duration) error { // A full queue takes some of them.
+		result, err := e.queue.AddBatch(items, added.options(wait))
 		if err != nil && !errors.Is(err, wq.NotDurable) {
 			return err
 		}
@@ -284,8 +288,8 @@ func (e *eventHandler[object, request]) addAll(items []request, options wq.AddOp
 func (e *eventHandler[object, request]) observeDeleted(name string,
 	handle handling[request],
 	observe func(string, []request, wq.AddOptions) (wq.ObserveResult, error)) {
-	e.record(handle, func(added *recorder[request]) (wq.ObserveResult, error) {
-		return observe(name, added.items, added.options())
+	e.record(handle, func(added *recorder[request], wait time.Duration) (wq.ObserveResult, error) {
+		return observe(name, added.items, added.options(wait))
 	})
 }
 
@@ -293,7 +297,7 @@ func (e *eventHandler[object, request]) observeDeleted(name string,
 // that fails is repeated, and the events behind it wait: a later one may be filtered, and recorded
 // over a change that was never made.
 func (e *eventHandler[object, request]) record(handle handling[request],
-	observe func(added *recorder[request]) (wq.ObserveResult, error)) {
+	observe func(added *recorder[request], wait time.Duration) (wq.ObserveResult, error)) {
 	if e.ctx.Err() != nil {
 		return
 	}
@@ -307,14 +311,14 @@ func (e *eventHandler[object, request]) record(handle handling[request],
 		return // It may have cut the handler short.
 	}
 	added.close()
-	e.repeat(func() error {
-		did, err := observe(added)
+	e.repeat(func(wait time.Duration) error {
+		did, err := observe(added, wait)
 		if errors.Is(err, wq.InvalidArgument) && !added.refused { // Such as too many keys.
 			log.FromContext(e.ctx).Error(err, "the keys of an object are added, but not remembered",
 				"source", e.String())
-			e.addAll(added.items, added.options())
+			e.addAll(added)
 			added.items, added.refused = nil, true
-			did, err = observe(added)
+			did, err = observe(added, wait)
 		}
 		if errors.Is(err, wq.InvalidArgument) || // It will never work.
 			errors.Is(err, wq.NotDurable) && did.Changed { // It was made, in memory.
@@ -334,7 +338,6 @@ type recorder[request comparable] struct {
 	priority *int // The highest one; nil: of no item.
 	delayed  bool // Items with a delay went to the queue as they are.
 	refused  bool // So did all others: no observation takes them.
-	wait     time.Duration
 }
 
 func (r *recorder[request]) Add(item request) { r.AddWithOpts(priorityqueue.AddOpts{}, item) }
@@ -408,11 +411,9 @@ func (r *recorder[request]) add(o priorityqueue.AddOpts, items []request) {
 	}
 }
 
-// options are those of the recorded Adds, for one try: the next one waits for longer, as it stands
-// in line anew.
-func (r *recorder[request]) options() wq.AddOptions {
-	r.wait = min(max(2*r.wait, minWait), 32*minWait)
-	options := wq.AddOptions{WaitForRoom: r.wait}
+// options are those of the recorded Adds, which wait so long for room in the queue.
+func (r *recorder[request]) options(wait time.Duration) wq.AddOptions {
+	options := wq.AddOptions{WaitForRoom: wait}
 	_, ok := r.TypedRateLimitingInterface.(priorityqueue.PriorityQueue[request])
 	if ok && r.priority != nil {
 		nearest := min(max(*r.priority, math.MinInt32), math.MaxInt32)

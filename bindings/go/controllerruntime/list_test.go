@@ -1,7 +1,6 @@
 package controllerruntime
 
 import (
-	"context"
 	"sync"
 	"testing"
 
@@ -11,15 +10,12 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 	toolscache "k8s.io/client-go/tools/cache"
-	"k8s.io/client-go/util/workqueue"
-	"sigs.k8s.io/controller-runtime/pkg/event"
-	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 )
 
 func TestAContextThatEndsDuringTheListDeletesNothing(t *testing.T) {
 	refer := map[string][]string{"db": {"orders"}, "cache": {"pages"}, "mail": {"letters"}}
-	for _, when := range []string{"before the list", "in the list", "at the first deletion"} {
+	for _, when := range []string{"the list", "Create", "Delete"} {
 		t.Run(when, func(t *testing.T) {
 			dir, server := t.TempDir()+"/store", newAPIServer("db", "cache", "mail")
 			first := watchSecrets(t, dir, server, forLabel(refer), wq.QueueOptions[string]{})
@@ -36,24 +32,13 @@ func TestAContextThatEndsDuringTheListDeletesNothing(t *testing.T) {
 				}
 			}
 			server.list = func() (runtime.Object, error) {
-				block("before the list")
-				if when == "before the list" {
+				block("the list")
+				if when == "the list" {
 					return nil, errFailing
 				}
 				return server.FakeControllerSource.List(metav1.ListOptions{})
 			}
-			mapped := forLabel(refer)
-			second := watchSecrets(t, dir, server, handler.TypedFuncs[*corev1.Secret, string]{
-				CreateFunc: func(ctx context.Context, e event.TypedCreateEvent[*corev1.Secret],
-					q workqueue.TypedRateLimitingInterface[string]) {
-					block("in the list")
-					mapped.Create(ctx, e, q)
-				},
-				DeleteFunc: func(ctx context.Context, e event.TypedDeleteEvent[*corev1.Secret],
-					q workqueue.TypedRateLimitingInterface[string]) {
-					block("at the first deletion")
-					mapped.Delete(ctx, e, q)
-				}}, wq.QueueOptions[string]{})
+			second := watchSecrets(t, dir, server, beforeEach(block, refer), wq.QueueOptions[string]{})
 			within(t, when, begun)
 			second.cancel()
 			second.sync(t) // Without an error, as the context has ended.

@@ -158,36 +158,27 @@ func TestAnOlderObjectOfAListThatIsBehindDeletesNothing(t *testing.T) {
 	second.stop(t)
 }
 
-func TestADeletionWhileDownIsNotMissedByAHandlerThatNeedsMore(t *testing.T) {
-	dir, server := t.TempDir()+"/store", newAPIServer("db")
-	to := handler.TypedFuncs[*corev1.Secret, string]{
-		CreateFunc: forLabel(map[string][]string{"db": {"orders"}}).Create,
-		DeleteFunc: func(_ context.Context, e event.TypedDeleteEvent[*corev1.Secret],
-			_ workqueue.TypedRateLimitingInterface[string]) {
-			_ = *e.Object.Immutable
-		}}
-	first := watchSecrets(t, dir, server, to, wq.QueueOptions[string]{})
-	first.wantAll(t, "orders")
-	server.Delete(secret(1, "db"))
-	second := watchSecrets(t, dir, server, to, wq.QueueOptions[string]{})
-	second.wantAll(t, "orders")
-}
-
-func TestAHandlerThatNeedsMoreOfTheOldObjectIsLeftOut(t *testing.T) {
-	dir, server := t.TempDir()+"/store", newAPIServer("db")
-	mapped := forLabel(map[string][]string{"db": {"orders"}, "mail": {"letters"}})
-	to := handler.TypedFuncs[*corev1.Secret, string]{
-		CreateFunc: mapped.Create,
-		UpdateFunc: func(ctx context.Context, e event.TypedUpdateEvent[*corev1.Secret],
-			q workqueue.TypedRateLimitingInterface[string]) {
-			_ = *e.ObjectOld.Immutable
-			mapped.Update(ctx, e, q)
-		}}
-	first := watchSecrets(t, dir, server, to, wq.QueueOptions[string]{})
-	first.wantAll(t, "orders")
-	server.Modify(secret(1, "mail"))
-	second := watchSecrets(t, dir, server, to, wq.QueueOptions[string]{})
-	second.wantAll(t, "letters", "orders")
+func TestWhatIsMissedByAHandlerThatNeedsMoreOfTheOldObjectIsAdded(t *testing.T) {
+	for what, items := range map[string][]string{
+		"Update": {"letters", "orders"}, "Delete": {"orders"}} {
+		t.Run(what, func(t *testing.T) {
+			dir, server := t.TempDir()+"/store", newAPIServer("db")
+			to := beforeEach(func(now string) {
+				if now == what {
+					panic("what is kept of the object is too little")
+				}
+			}, map[string][]string{"db": {"orders"}, "mail": {"letters"}})
+			first := watchSecrets(t, dir, server, to, wq.QueueOptions[string]{})
+			first.wantAll(t, "orders")
+			if what == "Update" {
+				server.Modify(secret(1, "mail"))
+			} else {
+				server.Delete(secret(1, "db"))
+			}
+			second := watchSecrets(t, dir, server, to, wq.QueueOptions[string]{})
+			second.wantAll(t, items...)
+		})
+	}
 }
 
 // The row has no items, since the Create was dropped.
@@ -258,18 +249,7 @@ func TestAnEventThatEndsInAPanicIsNotPassedOver(t *testing.T) {
 					panic(place)
 				}
 			}
-			mapped := forLabel(map[string][]string{"db": {"orders"}, "mail": {"orders"}})
-			to := handler.TypedFuncs[*corev1.Secret, string]{
-				CreateFunc: func(ctx context.Context, e event.TypedCreateEvent[*corev1.Secret],
-					q workqueue.TypedRateLimitingInterface[string]) {
-					at("Create")
-					mapped.Create(ctx, e, q)
-				},
-				UpdateFunc: func(ctx context.Context, e event.TypedUpdateEvent[*corev1.Secret],
-					q workqueue.TypedRateLimitingInterface[string]) {
-					at("Update")
-					mapped.Update(ctx, e, q)
-				}}
+			to := beforeEach(at, map[string][]string{"db": {"orders"}, "mail": {"orders"}})
 			start := func() *secrets {
 				informer := recovering{newInformer(t, server, &corev1.Secret{})}
 				return watchInformer(t, openStore(t, dir), informer, to, wq.QueueOptions[string]{},

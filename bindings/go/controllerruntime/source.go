@@ -212,16 +212,22 @@ const (
 	maxRetry = time.Second
 )
 
-// minWait is how long the first try waits for room in the queue; then the context is looked at.
-var minWait = 10 * time.Second
+// How long the first try, and a later one, waits for room in the queue before the context is looked
+// at. Each stands in line anew.
+var (
+	minWait = 10 * time.Second
+	maxWait = 32 * minWait
+)
 
-// repeat makes the call until it works, or the context ends.
-func (r *run[object, request]) repeat(call func() error) {
+// repeat makes the call until it works, or the context ends. The call may wait so long for room.
+func (r *run[object, request]) repeat(call func(wait time.Duration) error) {
+	wait := minWait
 	for delay := minRetry; r.ctx.Err() == nil; delay = min(2*delay, maxRetry) {
-		err := call()
+		err := call(wait)
 		if err == nil {
 			return
 		}
+		wait = min(2*wait, maxWait)
 		r.failure.Store(&err)
 		if delay == minRetry {
 			log.FromContext(r.ctx).Error(err, "the source tries again until it works",
@@ -247,7 +253,7 @@ func (r *run[object, request]) run(place placeOf, before *span) {
 	if before != nil {
 		<-before.ended
 	}
-	r.repeat(r.follow)
+	r.repeat(func(time.Duration) error { return r.follow() })
 }
 
 // follow observes the informer until the context ends, or returns why it cannot begin. Its
@@ -299,10 +305,10 @@ func (r *run[object, request]) endList(list *wq.SourceList[request], informer ca
 		store = shared.GetStore()
 	}
 	for last := false; !last && r.ctx.Err() == nil; {
-		r.repeat(func() error {
+		r.repeat(func(wait time.Duration) error {
 			gone, err := list.NextDeleted()
 			if last = errors.Is(err, wq.NotFound); last {
-				return list.End(wq.AddOptions{WaitForRoom: 32 * minWait})
+				return list.End(wq.AddOptions{WaitForRoom: wait})
 			}
 			if err != nil {
 				return err

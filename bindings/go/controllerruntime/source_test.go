@@ -197,6 +197,28 @@ func forLabel(refer map[string][]string) handler.TypedEventHandler[*corev1.Secre
 		func(_ context.Context, s *corev1.Secret) []string { return refer[s.Labels["for"]] })
 }
 
+// beforeEach calls `at` with "Create", "Update" or "Delete" before it maps an event as forLabel.
+func beforeEach(at func(what string),
+	refer map[string][]string) handler.TypedFuncs[*corev1.Secret, string] {
+	to := forLabel(refer)
+	return handler.TypedFuncs[*corev1.Secret, string]{
+		CreateFunc: func(ctx context.Context, e event.TypedCreateEvent[*corev1.Secret],
+			q workqueue.TypedRateLimitingInterface[string]) {
+			at("Create")
+			to.Create(ctx, e, q)
+		},
+		UpdateFunc: func(ctx context.Context, e event.TypedUpdateEvent[*corev1.Secret],
+			q workqueue.TypedRateLimitingInterface[string]) {
+			at("Update")
+			to.Update(ctx, e, q)
+		},
+		DeleteFunc: func(ctx context.Context, e event.TypedDeleteEvent[*corev1.Secret],
+			q workqueue.TypedRateLimitingInterface[string]) {
+			at("Delete")
+			to.Delete(ctx, e, q)
+		}}
+}
+
 func TestAFullQueueTakesTheKeysOfAnObjectThatHasTooMany(t *testing.T) {
 	w := watchSecrets(t, t.TempDir()+"/store", newAPIServer("many"),
 		forLabel(map[string][]string{"many": tooMany}),
