@@ -56,8 +56,8 @@ class Storage : public Reader {
   virtual Status ProcessLogStatus() const { return Status::NotFound("no process log"); }
 
   // Visits at least those records of the family, as they are, that a power cut could take; none
-  // that was erased. After an error, too, until Reopen. For a storage that reopens from its files
-  // alone.
+  // that was erased. After an error, too, until Reopen. None if Reopen does not need the files, as
+  // that of a replicated storage, which has its log.
   virtual Status ScanUnsynced(Family /*family*/, const Visitor& /*visit*/) const { return {}; }
 
   // After an error: closes the store's files, but keeps the ownership, and opens the store again.

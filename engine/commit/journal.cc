@@ -72,7 +72,7 @@ Position Journal::Append(const storage::MutationBatch& batch, Durability awaited
     log_lacks_some_ = log_ != nullptr;
   }
   if (!failed_.ok()) {
-    Keep(batch);
+    kept_.Keep(batch);
   }
   const bool lazy = awaited == Durability::kAsync || (awaited == Durability::kProcess && logged);
   const bool wake = (writer_sleep_ == Sleep::kAsleep && lazy && !open_.empty()) ||
@@ -214,7 +214,7 @@ Status Journal::WriteInFlight(Flight flight) {
   {
     const MutexLock lock(mu_);
     if (!status.ok()) {
-      Keep(batch);
+      kept_.Keep(batch);
     }
     in_flight_.Clear();
     woken = EndWrite(status, flight);
@@ -253,7 +253,7 @@ WaitQueue::Woken Journal::EndWrite(const Status& status, const Flight& flight) {
       failed_ = ended ? status : Status::NotDurable(status.message());
     }
     recovers_ = recovers_ && !ended;
-    Keep(open_.Close());
+    kept_.Keep(open_.Close());
     open_.Clear();
     writer_sleep_ = Sleep::kAwake;
     writer_cv_.NotifyOne();  // It runs the recovery.
@@ -337,25 +337,14 @@ void Journal::BeginImage() {
 Status Journal::WriteImage(storage::MutationBatch* image) {
   Flight flight;
   WaitQueue::Woken woken;
-  KeptRows newest;
-  std::vector<std::shared_ptr<const KeptRows>> rows;
+  KeptRows::Frozen rows;
+  KeptRows written;  // Freed without the lock.
   {
     const MutexLock lock(mu_);
     WQ_CHECK(imaging_, "an image that was not begun");
-    if (!kept_.empty()) {
-      frozen_.push_back(std::make_shared<KeptRows>(std::exchange(kept_, {})));
-    }
-    rows = frozen_;
+    rows = kept_.Freeze();
   }
-  for (const auto& of_attempt : rows) {
-    for (const auto& [key, value] : *of_attempt) {
-      if (value.has_value()) {
-        image->Put(storage::Family::kSources, key, *value);
-      } else {
-        image->Erase(storage::Family::kSources, key);
-      }
-    }
-  }
+  AppendRows(rows, image);
   {
     const MutexLock lock(mu_);
     image->Append(open_.Close());
@@ -372,8 +361,7 @@ Status Journal::WriteImage(storage::MutationBatch* image) {
     imaging_ = false;
     if (status.ok()) {
       failed_ = Status::Ok();
-      frozen_.clear();  // `rows` has them still: they are freed without the lock.
-      newest.swap(kept_);
+      std::swap(written, kept_);
     }
     woken = EndWrite(status, flight);
   }
@@ -434,108 +422,6 @@ Status Journal::WriteOut() {
   }
 }
 
-// --- Rows of sources ---
-
-void Journal::Keep(const storage::MutationBatch& batch) {
-  batch.ForEach([this](const storage::Mutation& mutation) WQ_UNCHECKED {
-    if (mutation.family == storage::Family::kSources && !WQ_MUTANT(forget_rows_of_a_failure)) {
-      kept_.insert_or_assign(
-          std::string(mutation.key),
-          mutation.is_put ? std::optional<std::string>(mutation.value) : std::nullopt);
-    }
-  });
-}
-
-// What the storage has, and over it what a failed journal keeps.
-class Journal::Rows final : public storage::Reader {
- public:
-  explicit Rows(Journal* journal) : journal_(journal) {}
-
-  Status Get(storage::Family family, std::string_view key, std::string* value) const override {
-    const Status written = journal_->WriteOut();
-    if (!written.ok()) {
-      const MutexLock lock(journal_->mu_);
-      const KeptRows* rows = &journal_->kept_;
-      for (size_t older = journal_->frozen_.size();; rows = journal_->frozen_[--older].get()) {
-        if (const auto it = rows->find(std::string(key)); it != rows->end()) {
-          *value = it->second.value_or("");
-          return it->second.has_value() ? Status::Ok() : Status::NotFound("the row was erased");
-        }
-        if (older == 0) {
-          break;
-        }
-      }
-    }
-    const std::shared_lock<std::shared_mutex> lock(journal_->reads_mu_);
-    return journal_->readable_ ? journal_->storage_->Get(family, key, value) : Unreadable(written);
-  }
-  Status Scan(storage::Family family, std::string_view begin, std::string_view end,
-              const Visitor& visit) const override {
-    if (Status s = journal_->WriteOut(); !s.ok()) {
-      return s;
-    }
-    const std::shared_lock<std::shared_mutex> lock(journal_->reads_mu_);
-    return journal_->readable_ ? journal_->storage_->Scan(family, begin, end, visit)
-                               : Unreadable({});
-  }
-
- private:
-  static Status Unreadable(const Status& written) {
-    return written.ok() ? Status::NotDurable("the store cannot be read now") : written;
-  }
-  Journal* const journal_;
-};
-
-Status Journal::ReadObject(storage::QueueId queue, storage::SourceId source,
-                           std::string_view object, std::string* value_buffer,
-                           storage::ObjectRecord* record) {
-  return storage::GetObject(Rows(this), queue, source, object, value_buffer, record);
-}
-
-Status Journal::ScanObjects(storage::QueueId queue, storage::SourceId source,
-                            std::string_view after,
-                            const std::function<bool(const storage::ObjectRecord&)>& visit) {
-  return storage::ScanObjects(Rows(this), queue, source, after, visit);
-}
-
-// What is not synced may be missing in the files: dropped after a failed sync, or with a file
-// system that was unmounted. Memory has all other rows, and of these only hashes.
-Status Journal::Reopen() {
-  const std::unique_lock<std::shared_mutex> lock(reads_mu_);
-  if (readable_ && !WQ_MUTANT(forget_unsynced_rows)) {
-    // After an error the rest is lost if the files lack it.
-    static_cast<void>(storage_->ScanUnsynced(
-        storage::Family::kSources, [this](std::string_view key, std::string_view value) {
-          unsynced_.insert_or_assign(std::string(key), std::string(value));
-          return true;
-        }));
-  }
-  Status status = storage_->Reopen();
-  readable_ = status.ok();
-  return status.ok() ? KeepUnsynced() : status;
-}
-
-// Those that the files lack. They are older than what is kept.
-Status Journal::KeepUnsynced() {
-  auto lost = std::make_shared<KeptRows>();
-  std::string value;
-  for (const auto& [key, row] : unsynced_) {
-    Status s = storage_->Get(storage::Family::kSources, key, &value);
-    if (!s.ok() && s.code() != StatusCode::kNotFound) {
-      return s;
-    }
-    if (!s.ok() || row != value) {
-      lost->emplace(key, row);
-    }
-  }
-  unsynced_ = {};
-  if (!lost->empty()) {
-    const MutexLock lock(mu_);
-    frozen_.insert(frozen_.begin(), std::move(lost));
-  }
-  return {};
-}
-
 Status Journal::Health() const {
   const MutexLock lock(mu_);
   return failed_;
@@ -560,7 +446,6 @@ Status Journal::Stop() {
 void Journal::FreeMemory() {
   const MutexLock lock(mu_);
   kept_ = {};
-  frozen_.clear();
   open_.FreeMemory();
   if (!writing_) {  // A call that is still under way may sync.
     in_flight_.FreeMemory();

@@ -42,7 +42,6 @@
 #include <chrono>
 #include <cstddef>
 #include <functional>
-#include <optional>
 #include <shared_mutex>
 #include <string>
 #include <string_view>
@@ -50,6 +49,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "base/mutex.h"
+#include "engine/commit/kept_rows.h"
 #include "engine/commit/open_batch.h"
 #include "engine/commit/wait_queue.h"
 #include "engine/order/position.h"
@@ -189,8 +189,6 @@ class Journal {
            (log_ != nullptr && log_->Used() > log_->capacity() / 2);
   }
   class Rows;
-  // Keeps the mutations of sources in the batch.
-  void Keep(const storage::MutationBatch& batch) WQ_REQUIRES(mu_);
   Status KeepUnsynced() WQ_EXCLUDES(mu_);
   Status WaitSlow(Position position, Durability durability) WQ_EXCLUDES(mu_);
   bool YieldToOthers(Position position, Reached wanted) WQ_EXCLUDES(mu_);
@@ -235,16 +233,14 @@ class Journal {
   Status failed_ WQ_GUARDED_BY(mu_);         // The failure since which nothing is durable.
   bool imaging_ WQ_GUARDED_BY(mu_) = false;  // From BeginImage to its end. Implies failed_.
   bool recovers_ WQ_GUARDED_BY(mu_);         // Options::recover is to be called after a failure.
-  // Of a failed journal: the rows of sources that were changed since. nullopt: erased. Those of
-  // frozen_ are older; each attempt at an image adds one, so that it reads them without the lock.
-  // The oldest are those that were not synced when the journal failed, and are not in the files.
-  using KeptRows = absl::flat_hash_map<std::string, std::optional<std::string>>;
+  // Of a failed journal: what was changed since, and the rows that were not synced when it failed
+  // and are not in the files.
   KeptRows kept_ WQ_GUARDED_BY(mu_);
-  std::vector<std::shared_ptr<const KeptRows>> frozen_ WQ_GUARDED_BY(mu_);
 
   std::shared_mutex reads_mu_;  // Held by readers of rows; alone by Reopen. Before mu_.
   bool readable_ = true;        // Under reads_mu_.
-  KeptRows unsynced_;           // Under reads_mu_: found before the files were closed.
+  // Under reads_mu_, by key: found before the files were closed.
+  absl::flat_hash_map<std::string, std::string> unsynced_;
 
   std::thread writer_;  // Last: it uses all of the above.
 };

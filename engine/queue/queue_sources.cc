@@ -76,13 +76,17 @@ Status Queue::Impl::EraseRowsOf(storage::SourceId source) {
 // The files may have lost the erasure.
 Status Queue::Impl::AppendErasures(const storage::Reader& reader,
                                    storage::MutationBatch* image) const {
-  const auto visit_source = [](const storage::SourceRecord&) { return true; };
+  std::string name;
+  const auto visit_source = [&name](const storage::SourceRecord& record) {
+    name = record.name;
+    return true;
+  };
   return storage::ScanSources(reader, id, visit_source, [&](const storage::ObjectRecord& record) {
     const MutexLock lock(mu);
-    for (const auto& [_, source] : state->sources()) {
-      if (source->id == record.source && source->Find(ObjectId(record.object)) == nullptr) {
-        storage::EraseObject(id, record.source, record.object, image);
-      }
+    TrackedSource* const source = state->FindSource(name);
+    if (source != nullptr && source->id == record.source &&
+        source->Find(ObjectId(record.object)) == nullptr) {
+      storage::EraseObject(id, record.source, record.object, image);
     }
     return true;
   });

@@ -81,6 +81,15 @@ class SourcesTest : public QueueTest {
     }
     return text;
   }
+  // What NextDeleted returns of a list without objects, to the end.
+  std::vector<std::string> Rows() {
+    BeginList();
+    std::vector<std::string> rows;
+    do {
+      rows.push_back(NextDeleted());
+    } while (rows.back().find(' ') != std::string::npos);
+    return rows;
+  }
   void Work(int keys = 100) {  // Of what is queued.
     for (std::string key; keys > 0 && (key = Get()) != "TimedOut"; --keys) {
       ASSERT_TRUE(queue_->Done(key).ok());

@@ -1,0 +1,92 @@
+// The rows of sources, which a journal reads for its queues and does not lose when it fails.
+
+#include <utility>
+
+#include "base/mutant.h"
+#include "engine/commit/journal.h"
+#include "storage/records.h"
+
+namespace wq {
+
+// What the storage has, and over it what a failed journal keeps.
+class Journal::Rows final : public storage::Reader {
+ public:
+  explicit Rows(Journal* journal) : journal_(journal) {}
+
+  Status Get(storage::Family family, std::string_view key, std::string* value) const override {
+    const Status written = journal_->WriteOut();
+    if (!written.ok()) {
+      const MutexLock lock(journal_->mu_);
+      if (const auto kept = journal_->kept_.Get(key, value); kept.has_value()) {
+        return *kept;
+      }
+    }
+    const std::shared_lock<std::shared_mutex> lock(journal_->reads_mu_);
+    return journal_->readable_ ? journal_->storage_->Get(family, key, value) : Unreadable(written);
+  }
+  Status Scan(storage::Family family, std::string_view begin, std::string_view end,
+              const Visitor& visit) const override {
+    if (Status s = journal_->WriteOut(); !s.ok()) {
+      return s;
+    }
+    const std::shared_lock<std::shared_mutex> lock(journal_->reads_mu_);
+    return journal_->readable_ ? journal_->storage_->Scan(family, begin, end, visit)
+                               : Unreadable({});
+  }
+
+ private:
+  static Status Unreadable(const Status& written) {
+    return written.ok() ? Status::NotDurable("the store cannot be read now") : written;
+  }
+  Journal* const journal_;
+};
+
+Status Journal::ReadObject(storage::QueueId queue, storage::SourceId source,
+                           std::string_view object, std::string* value_buffer,
+                           storage::ObjectRecord* record) {
+  return storage::GetObject(Rows(this), queue, source, object, value_buffer, record);
+}
+
+Status Journal::ScanObjects(storage::QueueId queue, storage::SourceId source,
+                            std::string_view after,
+                            const std::function<bool(const storage::ObjectRecord&)>& visit) {
+  return storage::ScanObjects(Rows(this), queue, source, after, visit);
+}
+
+// What is not synced may be missing in the files: dropped after a failed sync, or with a file
+// system that was unmounted. Memory has all other rows, and of these only hashes.
+Status Journal::Reopen() {
+  const std::unique_lock<std::shared_mutex> lock(reads_mu_);
+  if (readable_ && !WQ_MUTANT(forget_unsynced_rows)) {
+    // After an error the rest is lost if the files lack it.
+    static_cast<void>(storage_->ScanUnsynced(
+        storage::Family::kSources, [this](std::string_view key, std::string_view value) {
+          unsynced_.insert_or_assign(std::string(key), std::string(value));
+          return true;
+        }));
+  }
+  Status status = storage_->Reopen();
+  readable_ = status.ok();
+  return status.ok() ? KeepUnsynced() : status;
+}
+
+// Those that the files lack. They are older than what is kept.
+Status Journal::KeepUnsynced() {
+  KeptRows::Rows lost;
+  std::string value;
+  for (const auto& [key, row] : unsynced_) {
+    Status s = storage_->Get(storage::Family::kSources, key, &value);
+    if (!s.ok() && s.code() != StatusCode::kNotFound) {
+      return s;
+    }
+    if (!s.ok() || row != value) {
+      lost.emplace(key, row);
+    }
+  }
+  unsynced_ = {};
+  const MutexLock lock(mu_);
+  kept_.KeepOldest(std::move(lost));
+  return {};
+}
+
+}  // namespace wq
