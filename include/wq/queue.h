@@ -320,7 +320,8 @@ class Queue {
   // InvalidArgument: a bad name; kMaxSources is exceeded; the store is in memory only.
   Status OpenSource(std::string_view name, Source* source);
   // Removes the source and all that it remembers; its keys stay. NotFound: there is none. Blocks:
-  // for erasing its objects; what a crash leaves of them is erased when the queue is opened.
+  // for a sync, whatever the queue's durability, and for erasing its objects; what a crash leaves
+  // of them is erased when the queue is opened.
   Status RemoveSource(std::string_view name);
   std::vector<SourceInfo> Sources() const;  // By name.
 

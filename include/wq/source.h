@@ -10,7 +10,7 @@
 //     if (s.ok()) s = list->Observe({.object = p.name, .version = p.version, .keys = p.keys});
 //   if (s.ok()) s = list->End();           // The rest was deleted.
 //   for (const Event& e : cluster.Watch())
-//     s = e.deleted ? pods.ObserveDeleted(e.name, e.keys) : pods.Observe({…});
+//     if (s.ok()) s = e.deleted ? pods.ObserveDeleted(e.name, e.keys) : pods.Observe({…});
 //
 // For each object of a source the store keeps a row: the version last seen, the keys that it
 // added, and a tombstone. An observation adds its keys and writes the row in one atomic step, so a
