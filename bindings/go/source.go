@@ -126,7 +126,7 @@ func (q *Queue[T]) OpenSource(name string) (*Source[T], error) {
 }
 
 // RemoveSource removes the source and all that it remembers; its items stay. NotFound: there is
-// none. Blocks: for erasing its objects.
+// none. Blocks: for a sync, and for erasing its objects.
 func (q *Queue[T]) RemoveSource(name string) error { return q.backend.removeSource(name) }
 
 // Sources returns the queue's sources by name.

@@ -212,14 +212,11 @@ const (
 	maxRetry = time.Second
 )
 
-// How long the first try, and a later one, waits for room in the queue before the context is looked
-// at. Each stands in line anew.
-var (
-	minWait = 10 * time.Second
-	maxWait = 32 * minWait
-)
+// minWait is how long the first try waits for room in the queue; then the context is looked at.
+var minWait = 10 * time.Second
 
-// repeat makes the call until it works, or the context ends. The call may wait so long for room.
+// repeat makes the call until it works, or the context ends. A try may wait so long for room in the
+// queue, a later one for longer: it stands in line anew.
 func (r *run[object, request]) repeat(call func(wait time.Duration) error) {
 	wait := minWait
 	for delay := minRetry; r.ctx.Err() == nil; delay = min(2*delay, maxRetry) {
@@ -227,7 +224,7 @@ func (r *run[object, request]) repeat(call func(wait time.Duration) error) {
 		if err == nil {
 			return
 		}
-		wait = min(2*wait, maxWait)
+		wait = min(2*wait, 32*minWait)
 		r.failure.Store(&err)
 		if delay == minRetry {
 			log.FromContext(r.ctx).Error(err, "the source tries again until it works",
