@@ -391,37 +391,6 @@ Status Journal::Flush(Durability durability) {
   return Wait(end, durability == Durability::kAsync ? Durability::kProcess : durability);
 }
 
-Status Journal::WriteOut() {
-  Position end = 0;
-  {
-    const MutexLock lock(mu_);
-    end = appended_;
-  }
-  for (;;) {
-    std::shared_ptr<WaitQueue::Waiter> waiter;
-    Flight flight;
-    {
-      const MutexLock lock(mu_);
-      if (End(Reached::kStored) >= end) {
-        return {};
-      }
-      if (!failed_.ok()) {
-        return failed_;
-      }
-      if (writing_) {
-        waiter = followers_.Join(0, Reached::kWritten);  // The end of any write wakes it.
-      } else {
-        flight = BeginWrite();
-      }
-    }
-    if (waiter != nullptr) {
-      waiter->Await();
-    } else if (Status s = WriteInFlight(flight); !s.ok()) {
-      return s;
-    }
-  }
-}
-
 Status Journal::Health() const {
   const MutexLock lock(mu_);
   return failed_;

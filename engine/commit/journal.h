@@ -99,19 +99,21 @@ class Journal {
   Status Flush(Durability durability);
   // Waits until the storage has everything that was appended before the call, so that it can be
   // read there.
-  Status WriteOut();
+  Status WriteOut() { return Flush(Durability::kReplicated); }
 
-  // Read the rows of sources. No thread reads them during Reopen.
-  // The row as it was last appended before the call, also while the journal is failed.
-  //   NotFound    there is no such row.
-  //   NotDurable  the journal is failed, and the row cannot be read now.
-  // Blocks: for a write and a read.
-  Status ReadObject(storage::QueueId queue, storage::SourceId source, std::string_view object,
-                    std::string* value_buffer, storage::ObjectRecord* record);
-  // Visits those behind `after` as they were appended before the call. NotDurable: the journal is
-  // failed. Blocks: for a write, and for the scan.
-  Status ScanObjects(storage::QueueId queue, storage::SourceId source, std::string_view after,
-                     const std::function<bool(const storage::ObjectRecord&)>& visit);
+  // Reads the rows of sources as they were last appended before the call. NotDurable: the journal
+  // is failed, and what it keeps does not have the row; a scan reads none then. Blocks: for a write
+  // and a read. No thread reads during Reopen.
+  class Rows final : public storage::Reader {
+   public:
+    explicit Rows(Journal* journal) : journal_(journal) {}
+    Status Get(storage::Family family, std::string_view key, std::string* value) const override;
+    Status Scan(storage::Family family, std::string_view begin, std::string_view end,
+                const Visitor& visit) const override;
+
+   private:
+    Journal* const journal_;
+  };
 
   // Ok, or the failure since which nothing is durable: NotDurable; NotOwner: the storage was cut
   // off, which is final.
@@ -188,7 +190,6 @@ class Journal {
     return open_.bytes() > options_.max_batch_bytes / 8 ||
            (log_ != nullptr && log_->Used() > log_->capacity() / 2);
   }
-  class Rows;
   Status KeepUnsynced() WQ_EXCLUDES(mu_);
   Status WaitSlow(Position position, Durability durability) WQ_EXCLUDES(mu_);
   bool YieldToOthers(Position position, Reached wanted) WQ_EXCLUDES(mu_);

@@ -8,49 +8,33 @@
 
 namespace wq {
 
-// What the storage has, and over it what a failed journal keeps.
-class Journal::Rows final : public storage::Reader {
- public:
-  explicit Rows(Journal* journal) : journal_(journal) {}
+namespace {
 
-  Status Get(storage::Family family, std::string_view key, std::string* value) const override {
-    const Status written = journal_->WriteOut();
-    if (!written.ok()) {
-      const MutexLock lock(journal_->mu_);
-      if (const auto kept = journal_->kept_.Get(key, value); kept.has_value()) {
-        return *kept;
-      }
-    }
-    const std::shared_lock<std::shared_mutex> lock(journal_->reads_mu_);
-    return journal_->readable_ ? journal_->storage_->Get(family, key, value) : Unreadable(written);
-  }
-  Status Scan(storage::Family family, std::string_view begin, std::string_view end,
-              const Visitor& visit) const override {
-    if (Status s = journal_->WriteOut(); !s.ok()) {
-      return s;
-    }
-    const std::shared_lock<std::shared_mutex> lock(journal_->reads_mu_);
-    return journal_->readable_ ? journal_->storage_->Scan(family, begin, end, visit)
-                               : Unreadable({});
-  }
-
- private:
-  static Status Unreadable(const Status& written) {
-    return written.ok() ? Status::NotDurable("the store cannot be read now") : written;
-  }
-  Journal* const journal_;
-};
-
-Status Journal::ReadObject(storage::QueueId queue, storage::SourceId source,
-                           std::string_view object, std::string* value_buffer,
-                           storage::ObjectRecord* record) {
-  return storage::GetObject(Rows(this), queue, source, object, value_buffer, record);
+Status Unreadable(const Status& written) {
+  return written.ok() ? Status::NotDurable("the store cannot be read now") : written;
 }
 
-Status Journal::ScanObjects(storage::QueueId queue, storage::SourceId source,
-                            std::string_view after,
-                            const std::function<bool(const storage::ObjectRecord&)>& visit) {
-  return storage::ScanObjects(Rows(this), queue, source, after, visit);
+}  // namespace
+
+Status Journal::Rows::Get(storage::Family family, std::string_view key, std::string* value) const {
+  const Status written = journal_->WriteOut();
+  if (!written.ok()) {
+    const MutexLock lock(journal_->mu_);
+    if (const auto kept = journal_->kept_.Get(key, value); kept.has_value()) {
+      return *kept;
+    }
+  }
+  const std::shared_lock<std::shared_mutex> lock(journal_->reads_mu_);
+  return journal_->readable_ ? journal_->storage_->Get(family, key, value) : Unreadable(written);
+}
+
+Status Journal::Rows::Scan(storage::Family family, std::string_view begin, std::string_view end,
+                           const Visitor& visit) const {
+  if (Status s = journal_->WriteOut(); !s.ok()) {
+    return s;
+  }
+  const std::shared_lock<std::shared_mutex> lock(journal_->reads_mu_);
+  return journal_->readable_ ? journal_->storage_->Scan(family, begin, end, visit) : Unreadable({});
 }
 
 // What is not synced may be missing in the files: dropped after a failed sync, or with a file

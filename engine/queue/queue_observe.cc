@@ -47,8 +47,8 @@ void Queue::Impl::PrepareKeys(ObserveCall* call) const {
 }
 
 Status Queue::Impl::ReadRow(storage::SourceId source, ObserveCall* call) const {
-  Status s =
-      journal->ReadObject(id, source, call->observation.object, &call->row_bytes, &call->row);
+  Status s = storage::GetObject(Journal::Rows(journal), id, source, call->observation.object,
+                                &call->row_bytes, &call->row);
   if (s.code() == StatusCode::kNotFound) {
     call->row = {};
   } else if (!s.ok()) {
@@ -64,13 +64,9 @@ Status Queue::Impl::ReadRow(storage::SourceId source, ObserveCall* call) const {
 
 // How many keys the call makes pending.
 size_t Queue::Impl::NewlyPending(const ObserveCall& call) const {
-  if (options.max_pending == 0 || DebounceOf(call.options).quiet.count() > 0) {
-    return 0;
-  }
   size_t count = 0;
-  for (size_t i = 0; i < call.keys.size(); ++i) {
-    const bool adds = !call.LeavesKey(i) && !LeavesAlone(call.keys[i], call.options);
-    count += adds && state->WouldBePending(call.keys[i]) ? 1 : 0;
+  for (size_t i = 0; i < call.keys.size() && options.max_pending > 0; ++i) {
+    count += call.LeavesKey(i) ? 0 : PlacesFor(call.keys[i], call.options);
   }
   return count;
 }

@@ -54,10 +54,11 @@ Status Queue::Impl::EraseRowsOf(storage::SourceId source) {
   do {
     const std::string after = objects.empty() ? "" : objects.back();
     objects.clear();
-    s = journal->ScanObjects(id, source, after, [&objects](const storage::ObjectRecord& record) {
-      objects.emplace_back(record.object);
-      return objects.size() < kRemovedAtOnce;
-    });
+    s = storage::ScanObjects(Journal::Rows(journal), id, source, after,
+                             [&objects](const storage::ObjectRecord& record) {
+                               objects.emplace_back(record.object);
+                               return objects.size() < kRemovedAtOnce;
+                             });
     if (s.ok()) {
       s = ChangeSources([&](QueueState& state) {
         for (const std::string& object : objects) {

@@ -13,9 +13,7 @@
 namespace wq {
 namespace {
 
-// How many deleted objects of a list are in memory at a time, or those of about so many bytes.
-constexpr size_t kFoundObjects = 256;
-constexpr size_t kFoundBytes = size_t{1} << 20;
+constexpr size_t kFoundObjects = 64;  // Deleted ones of a list, in memory at a time.
 
 }  // namespace
 
@@ -45,19 +43,21 @@ struct SourceList::Impl {
     uint64_t scope;
   };
   std::deque<Found> found = {};
+  Position position = 0;  // Of the source's last change, as IsUnseen has found it.
 
   // The source, if the list goes on.
   Status Find(TrackedSource** of) const WQ_REQUIRES(queue->mu) {
     return queue->closed ? queue->RefuseAdd() : queue->FindList(source, list, of);
   }
-  // Whether the row's object was not seen since BeginList.
-  Status IsUnseen(std::string_view object, bool* unseen) const {
+  // Whether the object, or any if it is empty, was not seen since BeginList.
+  Status IsUnseen(std::string_view object, bool* unseen) {
     const MutexLock lock(queue->mu);
     TrackedSource* of = nullptr;
     if (Status s = Find(&of); !s.ok()) {
       return s;
     }
-    *unseen = of->Unseen(ObjectId(object));
+    *unseen = object.empty() ? of->unseen() > 0 : of->Unseen(ObjectId(object));
+    position = of->position;
     return {};
   }
   Status Read();
@@ -70,11 +70,10 @@ struct SourceList::Impl {
 
 Status SourceList::Impl::Read() {
   Status checked;
-  size_t bytes = 0;
-  bool full = false;
   std::vector<std::string_view> keys;
-  Status read =
-      queue->journal->ScanObjects(queue->id, id, after, [&](const storage::ObjectRecord& record) {
+  Status read = storage::ScanObjects(
+      Journal::Rows(queue->journal), queue->id, id, after,
+      [&](const storage::ObjectRecord& record) {
         bool unseen = false;
         checked = IsUnseen(record.object, &unseen);
         after = record.object;
@@ -87,11 +86,9 @@ Status SourceList::Impl::Read() {
                           .keys = {keys.begin(), keys.end()},
                           .tombstone = std::string(record.tombstone)},
                          record.scope});
-        bytes += record.object.size() + record.keys.size() + record.tombstone.size();
-        full = found.size() >= kFoundObjects || bytes >= kFoundBytes;
-        return !full;
+        return found.size() < kFoundObjects;
       });
-  read_all = read.ok() && checked.ok() && !full;
+  read_all = read.ok() && checked.ok() && found.size() < kFoundObjects;
   return read.ok() ? checked : read;
 }
 
@@ -101,16 +98,11 @@ Status SourceList::Impl::Next(Found* next) {
   }
   for (;;) {
     if (found.empty()) {
-      size_t unseen = 0;
-      {
-        const MutexLock lock(queue->mu);
-        TrackedSource* of = nullptr;
-        if (Status s = Find(&of); !s.ok()) {
-          return s;
-        }
-        unseen = of->unseen();
+      bool any = false;
+      if (Status s = IsUnseen({}, &any); !s.ok()) {
+        return s;
       }
-      if (unseen == 0 || read_all) {
+      if (!any || read_all) {
         return Status::NotFound("no other object was deleted");
       }
       if (Status s = Read(); !s.ok()) {
@@ -228,17 +220,8 @@ Status SourceList::End(const AddOptions& options) {
     }
   }
   // A deletion before may have returned NotDurable.
-  const Durability durability = options.durability.value_or(impl_->queue->options.durability);
-  Queue::Impl::Effects effects;
-  {
-    const MutexLock lock(impl_->queue->mu);
-    TrackedSource* of = nullptr;
-    if (Status s = impl_->Find(&of); !s.ok()) {
-      return s;
-    }
-    effects = impl_->queue->EndTransition(of->position, durability);
-  }
-  if (Status s = impl_->queue->EndCall(std::move(effects), durability); !s.ok()) {
+  const Durability durability = impl_->queue->DurabilityOf(options);
+  if (Status s = impl_->queue->journal->Wait(impl_->position, durability); !s.ok()) {
     return s;
   }
   return impl_->queue->ChangeSources([this](const QueueState&) WQ_UNCHECKED {
