@@ -75,9 +75,9 @@ std::string_view TextOf(RowRule rule) {
   return "";
 }
 
-std::string DescribeKey(std::string_view key, RowRule rule) {
-  std::string text = "key '";
-  text.append(EscapeKey(key)).append("' ").append(TextOf(rule));
+std::string DescribeRow(std::string_view what, std::string_view name, RowRule rule) {
+  std::string text(what);
+  text.append(" '").append(EscapeKey(name)).append("' ").append(TextOf(rule));
   return text;
 }
 

@@ -3,7 +3,7 @@
 //
 //   RowRule broken = CheckRow(record);                                   // One row by itself.
 //   if (broken == RowRule::kNone) broken = CheckBeside(RowPlace::kDelayed, has_row);
-//   if (broken != RowRule::kNone) return Status::Corruption(DescribeKey(key, broken));
+//   if (broken != RowRule::kNone) return Status::Corruption(DescribeRow("key", key, broken));
 //
 // A rule is broken only by what no sequence of transitions with a crash at any point can leave:
 // each transition is one atomic batch. A pending row beside a quarantined one breaks no rule: a
@@ -105,7 +105,7 @@ inline constexpr uint64_t kMaxFailures = (uint64_t{1} << 63) - 1;
 // by the other queue's name, kRowsOfNoQueue follows a number. Empty for kNone.
 std::string_view TextOf(RowRule rule);
 // "key 'a' is pending twice".
-std::string DescribeKey(std::string_view key, RowRule rule);
+std::string DescribeRow(std::string_view what, std::string_view name, RowRule rule);
 
 // Each of these returns the first rule that the row breaks by itself.
 RowRule CheckRow(const TokensRecord& record);

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "base/names.h"
 #include "engine/offline/entry_records.h"
 #include "engine/offline/import_check.h"
 #include "engine/offline/imported_rows.h"
@@ -219,7 +220,8 @@ Status Importer::Impl::Add(Target* target, const Entry& entry) {
   if (entry.state == EntryState::kPending) {
     if (sequence == 0 || target->renumbers) sequence = target->next_sequence;
     if (sequence > storage::kMaxImportedSequence) {
-      return Status::InvalidArgument(DescribeKey(entry.key, storage::RowRule::kSequenceRange));
+      return Status::InvalidArgument(
+          DescribeRow("key", entry.key, storage::RowRule::kSequenceRange));
     }
     target->next_sequence = std::max(target->next_sequence, sequence + 1);
   }
@@ -297,7 +299,7 @@ Status Importer::SetCursor(std::string_view queue, std::string_view name, std::s
 Status Importer::SetSource(std::string_view queue, const SourceRow& source) {
   storage::SourceRecord record{
       .name = source.name, .fingerprint = source.fingerprint, .scope = source.scope};
-  if (Status s = CheckImported(record); !s.ok()) return s;
+  if (Status s = CheckName("source", source.name); !s.ok()) return s;
   Impl::Target* target = nullptr;
   if (Status s = impl_->TargetOf(queue, &target); !s.ok()) return s;
   if (target->sources.size() == kMaxSources) {

@@ -54,9 +54,7 @@ bool EndsEarly(const Entry& entry) {
 
 Status RefuseImported(std::string_view what, std::string_view name, RowRule broken) {
   if (broken == RowRule::kNone) return {};
-  std::string message(what);
-  message.append(" '").append(EscapeKey(name)).append("' ").append(TextOf(broken));
-  return Status::InvalidArgument(std::move(message));
+  return Status::InvalidArgument(DescribeRow(what, name, broken));
 }
 
 void CompleteTimes(int64_t now_us, Entry* entry) {
@@ -106,11 +104,6 @@ Status CheckImportedCursor(std::string_view name, std::string_view value) {
   if (Status s = CheckName("cursor", name); !s.ok()) return s;
   return RefuseImported("cursor", name,
                         CheckRow(storage::CursorRecord{.name = name, .value = value}));
-}
-
-Status CheckImported(const storage::SourceRecord& source) {
-  Status s = CheckName("source", source.name);
-  return s.ok() ? RefuseImported("source", source.name, CheckRow(source)) : s;
 }
 
 }  // namespace wq

@@ -19,7 +19,6 @@ Status CheckImported(const Entry& entry);
 // end is to come begins now, and lasts until then. Without these an opening would end it early.
 void CompleteTimes(int64_t now_us, Entry* entry);
 Status CheckImportedCursor(std::string_view name, std::string_view value);
-Status CheckImported(const storage::SourceRecord& source);
 // InvalidArgument that names what breaks the rule; Ok for kNone.
 Status RefuseImported(std::string_view what, std::string_view name, storage::RowRule broken);
 

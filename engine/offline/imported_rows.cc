@@ -39,7 +39,7 @@ std::optional<RowPlace> PlaceOf(EntryState state) {
 }
 
 Status Refuse(std::string_view key, RowRule broken) {
-  return Status::InvalidArgument(storage::DescribeKey(key, broken));
+  return Status::InvalidArgument(storage::DescribeRow("key", key, broken));
 }
 
 }  // namespace

@@ -98,7 +98,7 @@ class Settlement {
   }
   // "key 'a' is delayed and quarantined: its delay".
   void LoseOfKey(const Queue& queue, std::string_view key, RowRule broken, std::string_view what) {
-    std::string text = DescribeKey(key, broken);
+    std::string text = DescribeRow("key", key, broken);
     text.append(": ").append(what);
     report_->losses.push_back({EscapeKey("queue " + queue.name, kMaxLossBytes), std::move(text)});
   }

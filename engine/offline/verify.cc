@@ -79,9 +79,10 @@ class Findings {
     const std::string_view file = message.substr(0, message.find_first_of(" ,:"));
     Add(storage::IsStoreFile(file) ? inside.append(file) : dir, message);
   }
-  // A rule that a row of the key breaks.
-  void AddKey(std::string_view where, std::string_view key, storage::RowRule broken) {
-    AddEscaped(where, DescribeKey(key, broken));
+  // A rule that a row breaks.
+  void AddRow(std::string_view where, std::string_view what, std::string_view name,
+              storage::RowRule broken) {
+    AddEscaped(where, DescribeRow(what, name, broken));
   }
   VerifyReport& report() { return *report_; }
 
@@ -129,11 +130,10 @@ class QueueCheck {
   bool HasRow(RowPlace place, std::string_view key) const;
   void CheckPlace(RowPlace place, std::string_view key);
   void Report(std::string_view key, RowRule broken) {
-    if (broken != RowRule::kNone) findings_->AddKey("queue " + name_, key, broken);
+    if (broken != RowRule::kNone) Report("key", key, broken);
   }
   void Report(std::string_view what, std::string_view name, RowRule broken) {
-    findings_->Add("queue " + name_,
-                   std::string(what) + " '" + EscapeKey(name) + "' " + std::string(TextOf(broken)));
+    findings_->AddRow("queue " + name_, what, name, broken);
   }
 
   const storage::Reader& reader_;

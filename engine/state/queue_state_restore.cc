@@ -7,7 +7,6 @@
 #include "base/mutant.h"
 #include "engine/state/queue_state.h"
 #include "storage/row_rules.h"
-#include "wq/keys.h"
 
 namespace wq {
 namespace {
@@ -18,7 +17,7 @@ using storage::RowPlace;
 using storage::RowRule;
 
 Status Contradiction(std::string_view key, RowRule broken) {
-  return Status::Corruption(DescribeKey(key, broken));
+  return Status::Corruption(DescribeRow("key", key, broken));
 }
 
 // Which rule one more row of the item breaks, beside those that have been restored.
@@ -213,8 +212,7 @@ Status QueueState::RestoreFailures(const storage::FailureRecord& record) {
 
 Status QueueState::RestoreCursor(const storage::CursorRecord& record) {
   if (const RowRule broken = CheckRow(record); broken != RowRule::kNone) {
-    return Status::Corruption("cursor '" + EscapeKey(record.name) + "' " +
-                              std::string(TextOf(broken)));
+    return Status::Corruption(DescribeRow("cursor", record.name, broken));
   }
   cursors_.emplace(record.name, record.value);
   return {};

@@ -6,17 +6,8 @@
 #include "base/mutant.h"
 #include "engine/state/queue_state.h"
 #include "storage/row_rules.h"
-#include "wq/keys.h"
 
 namespace wq {
-namespace {
-
-Status Contradiction(const char* what, std::string_view name, storage::RowRule broken) {
-  return Status::Corruption(std::string(what) + " '" + EscapeKey(name) + "' " +
-                            std::string(TextOf(broken)));
-}
-
-}  // namespace
 
 TrackedSource* QueueState::FindSource(std::string_view name) const {
   const auto it = sources_.find(name);
@@ -96,7 +87,7 @@ void QueueState::EraseObject(TrackedSource* source, const ObjectId& id,
 
 Status QueueState::RestoreSource(const storage::SourceRecord& record) {
   if (const auto broken = CheckRow(record); broken != storage::RowRule::kNone) {
-    return Contradiction("source", record.name, broken);
+    return Status::Corruption(DescribeRow("source", record.name, broken));
   }
   last_source_ = std::max(last_source_, record.id);
   if (record.name.empty()) {
@@ -108,7 +99,7 @@ Status QueueState::RestoreSource(const storage::SourceRecord& record) {
   source->scope = record.scope;
   restored_source_ = source.get();
   if (!sources_.emplace(record.name, std::move(source)).second) {
-    return Contradiction("source", record.name, storage::RowRule::kSourceTwice);
+    return Status::Corruption(DescribeRow("source", record.name, storage::RowRule::kSourceTwice));
   }
   return {};
 }
@@ -120,7 +111,7 @@ Status QueueState::RestoreObject(const storage::ObjectRecord& record) {
     broken = storage::RowRule::kObjectOfNoSource;
   }
   if (broken != storage::RowRule::kNone) {
-    return Contradiction("object", record.object, broken);
+    return Status::Corruption(DescribeRow("object", record.object, broken));
   }
   if (removed) {
     return {};

@@ -357,7 +357,7 @@ TEST_F(RowRulesTest, EveryRuleHasACaseAndATextOfItsOwn) {
   for (int rule = 0; rule < kRowRuleCount; ++rule) {
     EXPECT_TRUE(texts.insert(TextOf(static_cast<RowRule>(rule))).second) << rule;
   }
-  EXPECT_EQ(DescribeKey("a\n", RowRule::kPendingTwice), "key 'a\\n' is pending twice");
+  EXPECT_EQ(DescribeRow("key", "a\n", RowRule::kPendingTwice), "key 'a\\n' is pending twice");
 }
 
 TEST_F(RowRulesTest, ARepairLeavesOutRowsOfAnEarlierVersion) {
