@@ -45,13 +45,10 @@ Status ReadObservation(const wq_observation* in, wq_observation* seen, Status* b
 
 // A key list of the row: the object, its version, its tombstone, and its keys. Empty: of none.
 Status AssignRow(const char* what, wq::SeenObject row, wq_bytes* list) {
-  if (row.object.empty()) {
-    return wq::c::AssignKeys(what, {}, list);
+  if (!row.object.empty()) {
+    row.keys.insert(row.keys.begin(), {row.object, row.version, row.tombstone});
   }
-  std::vector<std::string> parts = {std::move(row.object), std::move(row.version),
-                                    std::move(row.tombstone)};
-  parts.insert(parts.end(), row.keys.begin(), row.keys.end());
-  return wq::c::AssignKeys(what, parts, list);
+  return wq::c::AssignKeys(what, row.keys, list);
 }
 
 // Observes by a Source or a SourceList.

@@ -1,17 +1,6 @@
 // Sources, in C: what feeds a queue with objects, and remembers in the store which state of each it
-// has fed. Begin with wq/wq.h; wq/source.h describes the calls, docs/sources.md what they do.
-//
-//   wq_source pods = WQ_NO_SOURCE;
-//   wq_source list = WQ_NO_SOURCE;
-//   const wq_list_options all = {.size = sizeof all, .fingerprint = BUILD, .fingerprint_size = 8};
-//   wq_observation seen = {.size = sizeof seen, .version = "7", .version_size = 1};
-//   wq_queue_open_source(queue, "pods", &pods, &error);
-//   wq_source_begin_list(pods, &all, &list, &error);
-//   …                                                // Of each object: seen.object, seen.keys.
-//   wq_source_observe(list, &seen, NULL, NULL, &error);
-//   wq_source_end_list(list, NULL, &error);          // The rest was deleted.
-//   wq_source_free(list, &error);
-//   wq_source_observe(pods, &event, NULL, NULL, &error);
+// has fed. Begin with wq/wq.h; wq/source.h describes the calls, docs/sources.md what they do, with
+// an example.
 #pragma once
 
 #include "wq/c/base.h"

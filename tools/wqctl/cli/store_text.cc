@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <map>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -182,22 +183,12 @@ void PrintDepths(const std::string& title, const wq::GroupDepths& depths, size_t
   }
 }
 
-void PrintCursors(const wq::QueueSummary& queue, Output* out) {
-  if (queue.cursors.empty()) return;
-  out->Write("\n  cursors\n");
-  for (const auto& [name, bytes] : queue.cursors) {
-    out->Write("    " + wq::EscapeKey(name) + ", " + std::to_string(bytes) + " bytes\n");
-  }
-  if (queue.other_cursors > 0) {
-    out->Write("    and " + std::to_string(queue.other_cursors) + " more\n");
-  }
-}
-
-void PrintSources(const wq::QueueSummary& queue, Output* out) {
-  if (queue.sources.empty()) return;
-  out->Write("\n  sources\n");
-  for (const auto& [name, objects] : queue.sources) {
-    out->Write("    " + wq::EscapeKey(name) + ", " + std::to_string(objects) + " objects\n");
+void PrintNamed(const std::string& title, const std::map<std::string, uint64_t>& sizes,
+                const std::string& unit, Output* out) {
+  if (sizes.empty()) return;
+  out->Write("\n  " + title + "\n");
+  for (const auto& [name, size] : sizes) {
+    out->Write("    " + wq::EscapeKey(name) + ", " + std::to_string(size) + " " + unit + "\n");
   }
 }
 
@@ -224,8 +215,11 @@ void PrintQueue(const wq::QueueSummary& queue, const Show& show, size_t columns,
   PrintFailing(queue, show, columns, out);
   PrintDepths("pending by group", queue.groups, columns, out);
   PrintDepths("pending by namespace", queue.namespaces, columns, out);
-  PrintCursors(queue, out);
-  PrintSources(queue, out);
+  PrintNamed("cursors", queue.cursors, "bytes", out);
+  if (queue.other_cursors > 0) {
+    out->Write("    and " + std::to_string(queue.other_cursors) + " more\n");
+  }
+  PrintNamed("sources", queue.sources, "objects", out);
 }
 
 void PrintStore(const wq::StoreInfo& store, const std::string& owner, const Show& show,

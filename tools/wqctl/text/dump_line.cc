@@ -98,17 +98,12 @@ void Fields(Io& io, Cursor& cursor) {
   io.Bytes("value", cursor.value);
 }
 
-template <typename Io, typename Row>
-void HashFields(Io& io, Row& row) {
-  io.Hash("fingerprint", row.fingerprint);
-  io.Hash("scope", row.scope);
-}
-
 template <typename Io, Is<DumpedSource> Source>
 void Fields(Io& io, Source& dumped) {
   io.Text("queue", dumped.queue);
   io.Text("name", dumped.source.name);
-  HashFields(io, dumped.source);
+  io.Hash("fingerprint", dumped.source.fingerprint);
+  io.Hash("scope", dumped.source.scope);
 }
 
 template <typename Io, Is<DumpedObject> Object>
@@ -120,7 +115,8 @@ void Fields(Io& io, Object& dumped) {
   io.Bytes("version", row.version, !row.version.empty());
   io.Bytes("keys", row.keys, !row.keys.empty());
   io.Bytes("tombstone", row.tombstone, !row.tombstone.empty());
-  HashFields(io, row);
+  io.Hash("fingerprint", row.fingerprint);
+  io.Hash("scope", row.scope);
 }
 
 template <typename Io, Is<DumpBegin> Begin>

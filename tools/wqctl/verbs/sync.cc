@@ -79,7 +79,7 @@ class Syncer {
     if (s.ok()) s = Read();
     if (s.ok() && refused_ == 0) s = list_->End(add_);
     if (s.ok()) s = opened.queue->Flush(args_.durability);
-    if (s.ok()) deleted_ = DeletedOf(*opened.queue);
+    if (s.ok()) seen_ = SeenOf(*opened.queue);
     if (wq::Status closed = opened.store == nullptr ? wq::Status() : opened.store->Close();
         s.ok()) {
       s = closed;
@@ -118,7 +118,6 @@ class Syncer {
     }
     const std::string_view object = fields_[0];
     wq::Status s;
-    wq::ObserveResult result;
     if (line.bytes > line.text.size()) {
       s = wq::Status::InvalidArgument("it has " + std::to_string(line.bytes) +
                                       " bytes, more than an object and its keys may have");
@@ -130,29 +129,26 @@ class Syncer {
       s = list_->Observe({.object = object,
                           .version = fields_[1],
                           .keys = all.size() == 2 ? all.first(1) : all.subspan(2)},
-                         add_, &result);
+                         add_);
     }
-    if (s.code() == wq::StatusCode::kInvalidArgument) {
-      ++refused_;
-      LogError(where_ + std::to_string(line.number) + ": " + s.message());
-      return {};
-    }
-    ++(result.changed ? changed_ : unchanged_);
-    return s;
+    if (s.code() != wq::StatusCode::kInvalidArgument) return s;
+    ++refused_;
+    LogError(where_ + std::to_string(line.number) + ": " + s.message());
+    return {};
   }
 
-  uint64_t DeletedOf(const wq::Queue& queue) const {  // By this process.
+  wq::SourceInfo SeenOf(const wq::Queue& queue) const {  // By this process.
     for (const wq::SourceInfo& info : queue.Sources()) {
-      if (info.name == args_.source) return info.deleted;
+      if (info.name == args_.source) return info;
     }
-    return 0;
+    return {};
   }
 
   int Print(int code) const {
     Output out;
-    out.Write(OutcomeText({{{"changed", changed_},
-                            {"unchanged", unchanged_},
-                            {"deleted", deleted_},
+    out.Write(OutcomeText({{{"changed", seen_.changed},
+                            {"unchanged", seen_.unchanged},
+                            {"deleted", seen_.deleted},
                             {"refused", refused_, false}}},
                           args_.format));
     return out.Finish(code);
@@ -163,9 +159,7 @@ class Syncer {
   wq::AddOptions add_;
   std::unique_ptr<wq::SourceList> list_;
   std::vector<std::string_view> fields_;  // Of the current line.
-  uint64_t changed_ = 0;
-  uint64_t unchanged_ = 0;
-  uint64_t deleted_ = 0;
+  wq::SourceInfo seen_;
   uint64_t refused_ = 0;
 };
 
