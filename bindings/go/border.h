@@ -20,10 +20,8 @@ static inline wqgo_result wqgo_result_of(wq_code code, int32_t outcome, const wq
 }
 
 // The options with these texts. Go passes them apart: its strings are valid during the call alone.
-static inline wq_add_options wqgo_with_texts(wq_add_options options, _GoString_ group,
-                                             _GoString_ reason, _GoString_ trace_parent) {
-  options.group = _GoStringLen(group) == 0 ? NULL : _GoStringPtr(group);
-  options.group_size = _GoStringLen(group);
+static inline wq_add_options wqgo_with_texts(wq_add_options options, _GoString_ reason,
+                                             _GoString_ trace_parent) {
   options.reason = _GoStringPtr(reason);
   options.reason_size = _GoStringLen(reason);
   options.trace_parent = _GoStringPtr(trace_parent);
@@ -49,8 +47,7 @@ static inline wqgo_observed wqgo_observe(wq_source source, _GoString_ object, _G
                                          int32_t filtered, int32_t deleted, wq_bytes* before,
                                          wq_add_options options, _GoString_ reason,
                                          _GoString_ trace_parent) {
-  const _GoString_ no_group = {0};
-  const wq_add_options all = wqgo_with_texts(options, no_group, reason, trace_parent);
+  const wq_add_options all = wqgo_with_texts(options, reason, trace_parent);
   const wq_observation seen = {.size = sizeof seen,
                                .object = _GoStringPtr(object),
                                .object_size = _GoStringLen(object),
@@ -82,8 +79,7 @@ static inline wq_code wqgo_begin_list(wq_source source, _GoString_ scope, _GoStr
 
 static inline wqgo_result wqgo_end_list(wq_source list, wq_add_options options, _GoString_ reason,
                                         _GoString_ trace_parent) {
-  const _GoString_ no_group = {0};
-  const wq_add_options all = wqgo_with_texts(options, no_group, reason, trace_parent);
+  const wq_add_options all = wqgo_with_texts(options, reason, trace_parent);
   wq_error error;
   return wqgo_result_of(wq_source_end_list(list, &all, &error), 0, &error);
 }
@@ -95,7 +91,9 @@ static inline wqgo_result wqgo_add_with(wq_queue queue, _GoString_ key, wqgo_how
                                         int64_t delay_us, _GoString_ failure,
                                         wq_add_options options, _GoString_ group, _GoString_ reason,
                                         _GoString_ trace_parent) {
-  const wq_add_options all = wqgo_with_texts(options, group, reason, trace_parent);
+  wq_add_options all = wqgo_with_texts(options, reason, trace_parent);
+  all.group = _GoStringLen(group) == 0 ? NULL : _GoStringPtr(group);
+  all.group_size = _GoStringLen(group);
   const char* const k = _GoStringPtr(key);
   const size_t size = _GoStringLen(key);
   wq_error error;
@@ -122,8 +120,7 @@ static inline wqgo_batch wqgo_add_batch(wq_queue queue, const char* list, size_t
                                         wq_add_options options, _GoString_ reason,
                                         _GoString_ trace_parent, wq_refused* refused,
                                         size_t refused_capacity) {
-  const _GoString_ no_group = {0};
-  const wq_add_options all = wqgo_with_texts(options, no_group, reason, trace_parent);
+  const wq_add_options all = wqgo_with_texts(options, reason, trace_parent);
   wq_batch_result did = {
       .size = sizeof did, .refused_keys = refused, .refused_capacity = refused_capacity};
   wq_error error;

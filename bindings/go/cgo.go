@@ -6,6 +6,7 @@ package wq
 import "C"
 
 import (
+	"encoding/binary"
 	"strings"
 	"sync"
 	"unsafe"
@@ -102,28 +103,22 @@ var keyLists = sync.Pool{New: func() any { return new(keyList) }}
 // newKeyList makes the list of the keys. The caller returns it to keyLists.
 func newKeyList(keys []string) *keyList {
 	l := keyLists.Get().(*keyList)
-	l.list, l.count = l.list[:0], 0
-	for _, key := range keys {
-		l.append(key)
+	l.list, l.count = l.list[:0], len(keys)
+	for _, key := range keys { // Its size as 4 bytes, little-endian, and the key.
+		l.list = binary.LittleEndian.AppendUint32(l.list, uint32(len(key)))
+		l.list = append(l.list, key...)
 	}
 	return l
 }
 
-func (l *keyList) append(key string) {
-	l.list = appendKey(l.list, key)
-	l.count++
-}
-
 func (l *keyList) size() C.size_t { return C.size_t(len(l.list)) }
 
-func (l *keyList) first() *C.char { return firstOf(l.list) }
-
-// firstOf returns where a key list begins, for C to read during a call.
-func firstOf(list []byte) *C.char {
-	if len(list) == 0 {
+// first returns where the list begins, for C to read during a call.
+func (l *keyList) first() *C.char {
+	if len(l.list) == 0 {
 		return nil
 	}
-	return (*C.char)(unsafe.Pointer(&list[0]))
+	return (*C.char)(unsafe.Pointer(&l.list[0]))
 }
 
 // add adds the keys. The refused keys are valid until the list is returned to keyLists.

@@ -77,15 +77,23 @@ func (q *Queue[T]) Finish(item T) error { return q.change(item, changeDone) }
 // FinishBatch finishes many items with one call. NotProcessing: some items are not held; the
 // others are done. InvalidArgument: an item has no key; no item is done.
 func (q *Queue[T]) FinishBatch(items []T) error {
+	keys, err := q.keysOf(items)
+	if err != nil {
+		return err
+	}
+	return q.backend.doneBatch(keys)
+}
+
+func (q *Queue[T]) keysOf(items []T) ([]string, error) {
 	keys := make([]string, 0, len(items))
 	for _, item := range items {
 		key, err := q.codec.Encode(item)
 		if err != nil {
-			return noKey(err)
+			return nil, noKey(err)
 		}
 		keys = append(keys, key)
 	}
-	return q.backend.doneBatch(keys)
+	return keys, nil
 }
 
 // AddedAgain reports whether an item that a worker holds was added again since Get: its work is

@@ -30,8 +30,10 @@ func (s linkedSource) observe(o observed, options AddOptions) (ObserveResult, er
 		defer row.giveBack()
 		before = &row.c.bytes
 	}
+	keys := newKeyList(o.keys)
+	defer keyLists.Put(keys)
 	seen := C.wqgo_observe(s.handle, o.object, o.version, o.tombstone,
-		firstOf(o.keys), C.size_t(len(o.keys)), toInt(o.filtered), toInt(o.deleted), before,
+		keys.first(), keys.size(), toInt(o.filtered), toInt(o.deleted), before,
 		addOptionsToC(options), options.Reason, options.TraceParent)
 	if before != nil && seen.result.code == C.WQ_OK {
 		*o.before = keysIn(row.text())

@@ -2,11 +2,7 @@ package wq
 
 // This file has the sources of a queue, and their lists.
 
-import (
-	"encoding/binary"
-	"sync"
-	"sync/atomic"
-)
+import "sync/atomic"
 
 // Source feeds a queue with objects, and remembers in the store which version of each it has seen:
 // so that a restarted controller, whose watch lists all objects anew, reconciles only what has
@@ -103,15 +99,9 @@ type sourceBackend interface {
 // observed is an Observation, by key.
 type observed struct {
 	object, version, tombstone string
-	keys                       []byte // A key list.
+	keys                       []string
 	filtered, deleted          bool
 	before                     *[]string // Not nil: see Observation.Before. Empty: no row.
-}
-
-// appendKey appends a key to a key list: its size as 4 bytes, little-endian, and the key.
-func appendKey(list []byte, key string) []byte {
-	list = binary.LittleEndian.AppendUint32(list, uint32(len(key)))
-	return append(list, key...)
 }
 
 // OpenSource returns the source of this name, 1 to 64 of [A-Za-z0-9._-], which is made if there is
@@ -239,33 +229,22 @@ func checkNoDelay(options AddOptions) error {
 	return nil
 }
 
-// observedKeys has the memory of key lists.
-var observedKeys = sync.Pool{New: func() any { return new([]byte) }}
-
 func (q *Queue[T]) observe(by sourceBackend, o Observation[T], deleted bool,
 	options AddOptions) (ObserveResult, error) {
-	keys := observedKeys.Get().(*[]byte)
-	defer observedKeys.Put(keys)
-	*keys = (*keys)[:0]
 	seen := observed{object: o.Object, version: o.Version, tombstone: o.Tombstone,
 		filtered: o.Filtered, deleted: deleted}
 	if o.Before != nil {
 		*o.Before = SeenObject[T]{}
 	}
 	bad := checkNoDelay(options)
-	for i := 0; i < len(o.Items) && bad == nil; i++ {
-		key, err := q.codec.Encode(o.Items[i])
-		if err != nil {
-			bad = noKey(err)
-		}
-		*keys = appendKey(*keys, key)
+	if bad == nil {
+		seen.keys, bad = q.keysOf(o.Items)
 	}
 	if bad != nil {
-		seen.keys = []byte{0} // No key list: it is refused, and the object counts as seen.
+		seen.keys = []string{""} // It is refused, and the object counts as seen.
 		_, _ = by.observe(seen, AddOptions{})
 		return ObserveResult{}, bad
 	}
-	seen.keys = *keys
 	if o.Before == nil {
 		return by.observe(seen, options)
 	}

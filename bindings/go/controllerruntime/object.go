@@ -105,12 +105,6 @@ func objectFrom[object client.Object](kind object, name, tombstone string) objec
 // ownFingerprint is the default of SourceOptions.Fingerprint.
 var ownFingerprint = sync.OnceValues(func() (string, error) {
 	executable, err := os.Open("/proc/self/exe") // Its path may have another file by now.
-	if err != nil {                              // It is not Linux.
-		var path string
-		if path, err = os.Executable(); err == nil {
-			executable, err = os.Open(path)
-		}
-	}
 	if err != nil {
 		return "", err
 	}
