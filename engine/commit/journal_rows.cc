@@ -7,33 +7,36 @@
 #include "storage/records.h"
 
 namespace wq {
-
 namespace {
 
-Status Unreadable(const Status& written) {
-  return written.ok() ? Status::NotDurable("the store cannot be read now") : written;
+Status Unreadable(const Status& health) {
+  return health.ok() ? Status::NotDurable("the store cannot be read now") : health;
 }
 
 }  // namespace
 
+// After a failure the files may lack what was written before it. So the health counts also if there
+// was nothing to write: as it is once reads_mu_ keeps a Reopen out.
 Status Journal::Rows::Get(storage::Family family, std::string_view key, std::string* value) const {
-  const Status written = journal_->WriteOut();
-  if (!written.ok()) {
-    const MutexLock lock(journal_->mu_);
+  static_cast<void>(journal_->WriteOut());
+  const std::shared_lock<std::shared_mutex> lock(journal_->reads_mu_);
+  const Status health = journal_->Health();
+  if (!health.ok()) {
+    const MutexLock kept_lock(journal_->mu_);
     if (const auto kept = journal_->kept_.Get(key, value); kept.has_value()) {
       return *kept;
     }
   }
-  const std::shared_lock<std::shared_mutex> lock(journal_->reads_mu_);
-  return journal_->readable_ ? journal_->storage_->Get(family, key, value) : Unreadable(written);
+  return journal_->readable_ ? journal_->storage_->Get(family, key, value) : Unreadable(health);
 }
 
 Status Journal::Rows::Scan(storage::Family family, std::string_view begin, std::string_view end,
                            const Visitor& visit) const {
-  if (Status s = journal_->WriteOut(); !s.ok()) {
-    return s;
-  }
+  static_cast<void>(journal_->WriteOut());
   const std::shared_lock<std::shared_mutex> lock(journal_->reads_mu_);
+  if (Status health = journal_->Health(); !health.ok()) {
+    return health;
+  }
   return journal_->readable_ ? journal_->storage_->Scan(family, begin, end, visit) : Unreadable({});
 }
 

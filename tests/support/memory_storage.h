@@ -21,12 +21,13 @@ struct MemoryDisk {
   using Families = std::array<Records, kFamilyCount>;
   struct State {
     Families families;
-    std::optional<Families> synced;    // What the next Reopen finds: the system dropped the rest.
-    uint64_t writes = 0;               // Write calls that succeeded.
-    uint64_t syncs = 0;                // Syncs, by Write or by Sync.
-    uint64_t fail_after = UINT64_MAX;  // How many more Write calls succeed; later ones fail.
-    bool fail_reopen = false;          // Each Reopen fails.
-    bool apply_failed = false;         // The first Write that fails is applied all the same.
+    std::optional<Families> synced;  // What the next Reopen finds: the system dropped the rest.
+    uint64_t writes = 0;             // Write calls that succeeded.
+    uint64_t syncs = 0;              // Syncs, by Write or by Sync.
+    // How many more Write calls succeed; later ones fail, and each Sync then.
+    uint64_t fail_after = UINT64_MAX;
+    bool fail_reopen = false;   // Each Reopen fails.
+    bool apply_failed = false;  // The first Write that fails is applied all the same.
   };
 
   Mutex mu;
@@ -66,7 +67,7 @@ class MemoryStorage final : public Storage {
 
  private:
   const std::shared_ptr<MemoryDisk> disk_;
-  bool failed_ WQ_GUARDED_BY(disk_->mu) = false;  // A Write has failed since the last Reopen.
+  bool failed_ WQ_GUARDED_BY(disk_->mu) = false;  // A call has failed since the last Reopen.
 };
 
 inline Status MemoryStorage::Get(Family family, std::string_view key, std::string* value) const {
@@ -114,6 +115,7 @@ inline Status MemoryStorage::Write(MutationBatch& batch, bool sync) {
 
 inline Status MemoryStorage::Sync() {
   const MutexLock lock(disk_->mu);
+  failed_ = failed_ || disk_->state.fail_after == 0;
   if (failed_) return MemoryWriteFailed();
   ++disk_->state.syncs;
   return Status::Ok();
