@@ -194,6 +194,11 @@ wq_code wq_source_begin_list(wq_source source, const wq_list_options* options, w
         !s.ok()) {
       return s;
     }
+    // wq_store_free waits for it, and finds the list among those that it frees.
+    const Pinned<StoreObject> store(of.store->handle);
+    if (store.get() == nullptr) {
+      return wq::c::BadHandle(SourceObject::kKind, source.handle);
+    }
     auto object = std::make_unique<SourceObject>();
     object->store = of.store;
     object->source = of.source;

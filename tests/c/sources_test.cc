@@ -255,6 +255,16 @@ TEST_F(SourcesCTest, ListsAreFreedWhileThreadsCallThemAndTheirStoreEnds) {
         EXPECT_EQ(code, WQ_BAD_HANDLE);
       });
     }
+    wq_source others = WQ_NO_SOURCE;
+    ASSERT_EQ(wq_queue_open_source(queue_, "others", &others, nullptr), WQ_OK);
+    std::vector<wq_source> begun;
+    threads.emplace_back([others, &begun] {
+      for (wq_code code = WQ_OK; code == WQ_OK || code == WQ_SHUTTING_DOWN;) {
+        wq_source next = WQ_NO_SOURCE;
+        code = wq_source_begin_list(others, nullptr, &next, nullptr);
+        begun.push_back(next);
+      }
+    });
     threads.emplace_back([list] {
       const wq_code code = wq_source_free(list, nullptr);
       EXPECT_TRUE(code == WQ_OK || code == WQ_BAD_HANDLE) << code;
@@ -262,6 +272,9 @@ TEST_F(SourcesCTest, ListsAreFreedWhileThreadsCallThemAndTheirStoreEnds) {
     EXPECT_EQ(wq_store_free(store_, nullptr), WQ_OK);
     for (std::thread& thread : threads) {
       thread.join();
+    }
+    for (const wq_source each : begun) {  // The store has freed all of them.
+      EXPECT_EQ(wq_source_free(each, nullptr), WQ_BAD_HANDLE);
     }
     Open();
   }

@@ -52,8 +52,9 @@ typedef struct wq_observe_result {
 } wq_observe_result;
 // Records what is seen, and adds the keys unless the object is unchanged. Of a list: the object is
 // in the list; one that is `deleted` is erased only if it was not seen since the list began.
-// `options` and `result` may be NULL. After an error other than WQ_NOT_DURABLE no key was added,
-// and the row is as before. WQ_FULL: no room for all of the keys. WQ_NOT_FOUND: the source, which
+// `options` and `result` may be NULL. After WQ_NOT_DURABLE, WQ_NOT_OWNER, WQ_NO_MEMORY and
+// WQ_INTERNAL it may have been made, and is repeated; after another error no key was added, and the
+// row is as before. WQ_FULL: no room for all of the keys. WQ_NOT_FOUND: the source, which
 // is no list, was removed. Blocks: as Source::Observe in wq/source.h.
 WQ_EXPORT wq_code wq_source_observe(wq_source source, const wq_observation* observation,
                                     const wq_add_options* options, wq_observe_result* result,
