@@ -26,8 +26,8 @@
 //   kSequenceAboveMark        Corruption  finding  writes a new state                 raises it
 //   kSequenceTwice            (see below) finding  gives one key a new sequence       refuses
 //   kCursorName, -TooLong     Corruption  finding  drops the row                      refuses
-//   kSourceName, kSourceTwice, Corruption  finding  drops the row                      refuses
-//     kObjectRange,
+//   kSourceTwice              Corruption  finding  keeps the younger source           refuses
+//   kSourceName, kObjectRange, Corruption  finding  drops the row                      refuses
 //     kObjectOfNoSource
 //   kMarkRange                Corruption  finding  drops the row; writes a new state  refuses
 //                                                    if a key needs one

@@ -90,7 +90,8 @@ class Settlement {
     Keys quarantined;
     Keys delayed;
     std::map<std::string, std::pair<uint64_t, Place>, std::less<>> pending;  // Sequence and place.
-    std::map<storage::SourceId, std::string> sources;
+    std::map<std::string, storage::SourceId, std::less<>> youngest_sources;
+    std::set<storage::SourceId> sources;
   };
 
   void Lose(std::string_view where, std::string_view what) {
@@ -98,9 +99,11 @@ class Settlement {
   }
   // "key 'a' is delayed and quarantined: its delay".
   void LoseOfKey(const Queue& queue, std::string_view key, RowRule broken, std::string_view what) {
-    std::string text = DescribeRow("key", key, broken);
-    text.append(": ").append(what);
-    report_->losses.push_back({EscapeKey("queue " + queue.name, kMaxLossBytes), std::move(text)});
+    LoseOfQueue(queue, DescribeRow("key", key, broken).append(": ").append(what));
+  }
+  void LoseOfQueue(const Queue& queue, std::string escaped) {
+    report_->losses.push_back(
+        {EscapeKey("queue " + queue.name, kMaxLossBytes), std::move(escaped)});
   }
   // Drops the rows of a family that cannot be made sound, those of queue id 0, which no queue can
   // have, and those for which keep(row, place) is false.
@@ -114,6 +117,7 @@ class Settlement {
   bool KeepPending(const Row& row, const Place& place);
   bool KeepDelayed(const Row& row);
   bool KeepFailures(const Row& row);
+  bool FindYoungest(const Row& row);
   bool KeepOfSource(const Row& row);
   void ForgetVersions();
   void SettleSequences(QueueId id, Queue* queue);
@@ -270,24 +274,32 @@ bool Settlement::KeepFailures(const Row& row) {
   return false;
 }
 
+// Of one name the source with the highest id is the youngest: a later one is given a higher id.
+bool Settlement::FindYoungest(const Row& row) {
+  if (const auto* const source = row.As<storage::SourceRecord>()) {
+    storage::SourceId& youngest = QueueOf(row.queue()).youngest_sources[std::string(source->name)];
+    youngest = std::max(youngest, source->id);
+  }
+  return true;
+}
+
 // A source's own row is before those of its objects.
 bool Settlement::KeepOfSource(const Row& row) {
   Queue& queue = QueueOf(row.queue());
+  RowRule broken = RowRule::kNone;
   const auto* const object = row.As<storage::ObjectRecord>();
   const auto* const source = row.As<storage::SourceRecord>();
-  RowRule broken = RowRule::kNone;
-  std::string name(object != nullptr ? object->object : source->name);
   if (object != nullptr) {
     if (!queue.sources.contains(object->source)) broken = RowRule::kObjectOfNoSource;
-  } else if (!name.empty() && std::any_of(queue.sources.begin(), queue.sources.end(),
-                                          [&name](const auto& s) { return s.second == name; })) {
+  } else if (!source->name.empty() &&
+             queue.youngest_sources.find(source->name)->second != source->id) {
     broken = RowRule::kSourceTwice;
   } else {
-    queue.sources.emplace(source->id, name);
+    queue.sources.insert(source->id);
   }
   if (broken == RowRule::kNone) return true;
-  Lose("queue " + queue.name, (object != nullptr ? "object '" : "source '") + std::move(name) +
-                                  "' " + std::string(TextOf(broken)));
+  LoseOfQueue(queue, object != nullptr ? DescribeRow("object", object->object, broken)
+                                       : DescribeRow("source", source->name, broken));
   return false;
 }
 
@@ -325,6 +337,7 @@ void Settlement::SettleKeys() {
     QueueOf(row.queue());
     return true;
   });
+  for_each(Family::kSources, [this](const Row& row, const Place&) { return FindYoungest(row); });
   for_each(Family::kSources, [this](const Row& row, const Place&) { return KeepOfSource(row); });
   for (const Place& place : replaced_) records_->values.erase(place);
 }

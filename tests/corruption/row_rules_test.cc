@@ -16,6 +16,7 @@
 #include "wq/internal/import.h"
 #include "wq/queue.h"
 #include "wq/repair.h"
+#include "wq/source.h"
 #include "wq/store.h"
 #include "wq/store_view.h"
 #include "wq/verify.h"
@@ -393,6 +394,20 @@ TEST_F(RowRulesTest, ARepairThatLosesAnythingMakesAllObjectsCountAsChanged) {
 }
 
 // The name of a queue with this id would make a store that cannot be opened.
+// An older one may be found whose removal was lost.
+TEST_F(RowRulesTest, ARepairKeepsTheYoungerOfTwoSourcesOfOneName) {
+  Make({Source({.id = 1, .name = "s"}), Object({.source = 1, .object = "old"}),
+        Source({.id = 2, .name = "s"}), Object({.source = 2, .object = "a"}),
+        Object({.source = 2, .object = "b"})});
+  EXPECT_THAT(Repaired(), HasSubstr("object 'old'"));
+  std::unique_ptr<Store> store;
+  Queue* queue = nullptr;
+  ASSERT_OK(Store::Open({}, into_, &store));
+  ASSERT_OK(store->OpenQueue("pods", {}, &queue));
+  ASSERT_EQ(queue->Sources().size(), 1U);
+  EXPECT_EQ(queue->Sources()[0].objects, 2U);
+}
+
 TEST_F(RowRulesTest, ARepairMakesNoQueueOfRowsWithTheIdZero) {
   Make({State({.sequence_high_water = 9}, 0), Pending({.key = "a", .sequence = 5}, 0),
         Delayed({.key = "b", .ready_at_us = 5, .delay_us = 1}, 0),
