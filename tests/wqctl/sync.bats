@@ -27,7 +27,7 @@ list() { printf '%s\n' "$@" | tr ' ' '\t'; }
 @test "what is not to be had is refused before anything is changed" {
   store_with
   run -2 sync --durability replicated < <(list 'a 1')
-  contains "$output" "not replicated"
+  contains "$output" "process or power"
   [ -z "$(dumped_keys)" ]
   run -0 sync < <(list 'a 1')
   [ "$output" = "changed 1, unchanged 0, deleted 0" ]

@@ -29,8 +29,9 @@ constexpr const char* kSyncExamples =
 VERSION is any text that differs when the object does. Without a KEY the object is the key.
 
 The keys of new and changed objects become pending, and those of objects that are not in the list
-any more; the others are left as they are: delayed, failing, in quarantine or done. If a line is
-refused, the list does not count as complete, and no object as gone.
+any more; a key in quarantine stays there. The others are left as they are: delayed, failing, in
+quarantine or done. If a line is refused, the list does not count as complete, and no object as
+gone.
 
 The source and the queue are made if they are missing. sync owns the store while it runs.
 
@@ -71,7 +72,6 @@ class Syncer {
       s = wq::Status::Locked(s.message() + ": sync needs the store for itself; end that first");
     }
     wq::Source source;
-    if (s.ok()) s = opened.queue->Flush(args_.durability);  // Refused before anything is changed.
     if (s.ok()) s = opened.queue->OpenSource(args_.source, &source);
     if (s.ok()) {
       s = source.BeginList({.scope = args_.scope, .fingerprint = args_.fingerprint}, &list_);
@@ -183,10 +183,12 @@ Command ParseSync(const Input& input) {
               &args.fingerprint);
   AddLane(&parser, "The lane to put the keys in; default: the lane a key has, else fast",
           &args.lane);
-  AddChoice<wq::Durability>(&parser, "--durability",
-                            "What the change survives when sync ends: process (default) kill -9, "
-                            "power a power cut, replicated the loss of this machine",
-                            "a durability: ", DurabilityWords(), &args.durability);
+  AddChoice<wq::Durability>(
+      &parser, "--durability",
+      "What the change survives when sync ends: process (default) kill -9, "
+      "power a power cut",
+      "a durability: ", {{"process", wq::Durability::kProcess}, {"power", wq::Durability::kPower}},
+      &args.durability);
   parser.Flag("-0,--null", "Lines end with NUL bytes", &null_separated);
   AddFormat(&parser, kOutcomeFormats, &args.format);
   if (parser.Parse() != std::vector<std::string>{"-"}) Usage("the list is read from \"-\"");
