@@ -1,8 +1,8 @@
 // Storage: column families of byte records in key order, changed by atomic batches. Queues
 // and the journal access the disk only through it.
 //
-// Any ordered store with transactions can implement it, a replicated one too: no transition of a
-// queue needs more than six mutations.
+// Any ordered store with transactions can implement it, a replicated one too: a transition of a
+// queue needs at most six mutations; an observation, six for each of at most 2000 keys, and a row.
 #pragma once
 
 #include <cstdint>

@@ -9,7 +9,8 @@
 // row, the target has its contents, or its key is pending*. For a row is written in one step with
 // the Add of its key, or by the reconciler that holds the key, before it changes the target
 // (reconciler.h); and the version is always read before. A change between that and the copy has
-// another version (see Version), which the next list finds, and, while the mirror is up, an event.
+// another version (see Version), which the next list finds, and, while the mirror is up, an event
+// of the name by which it was made.
 // In the same way the target has no path without a row or a pending key.
 //
 // Threading: for one thread. A crash: begin anew.
