@@ -101,9 +101,9 @@ class Journal {
   // read there.
   Status WriteOut() { return Flush(Durability::kReplicated); }
 
-  // Reads the rows of sources as they were last appended before the call. NotDurable: the journal
-  // is failed, and what it keeps does not have the row; a scan reads none then. Blocks: for a write
-  // and a read. No thread reads during Reopen.
+  // Reads the rows of sources as they were last appended before the call. NotDurable, of a failed
+  // journal: Get finds the row neither among what is kept nor in files that are open, or it is a
+  // Scan. Blocks: for a write and a read. No thread reads during Reopen.
   class Rows final : public storage::Reader {
    public:
     explicit Rows(Journal* journal) : journal_(journal) {}
