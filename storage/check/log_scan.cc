@@ -160,6 +160,7 @@ class LogScanner {
   void End() { summary_->torn |= assembly_.in_record(); }
 
  private:
+  Status BehindTorn(std::string_view block, size_t at) const;
   Status Fragment(std::string_view block, size_t* at);
   Status Payload(const Header& header, std::string_view payload, size_t end);
   Status Torn(size_t at) {
@@ -199,16 +200,27 @@ Status LogScanner::Block(std::string_view block) {
   while (status.ok() && !summary_->torn && at < block.size() && kBlockBytes - at >= kHeaderBytes) {
     status = Fragment(block, &at);
   }
-  if (status.ok() && summary_->zeroed && offset_ > torn_at_ && !IsZero(block)) {
-    status = Status::Corruption(path_ + ", offset " + std::to_string(torn_at_) + ": " +
-                                std::string(why_));
-  }
-  if (status.ok() && summary_->torn && FindRecord(block.substr(at), use_) != block.npos) {
-    status = Status::Corruption(path_ + ", offset " + std::to_string(torn_at_) +
-                                ": an incomplete record with whole ones behind it");
-  }
+  if (status.ok() && summary_->torn) status = BehindTorn(block, at);
   offset_ += block.size();
   return status;
+}
+
+// Checks the present block from `at` on, which is behind the beginning of the torn tail. RocksDB
+// passes over a block that begins with zeros.
+Status LogScanner::BehindTorn(std::string_view block, size_t at) const {
+  const bool is_later = offset_ > torn_at_;
+  std::string_view why;
+  if (is_later && summary_->zeroed && !IsZero(block)) {
+    why = why_;
+  } else if (FindRecord(block.substr(at), use_) != block.npos) {
+    why = "an incomplete record with whole ones behind it";
+  } else if (is_later && !IsZero(block.substr(0, kHeaderBytes)) && !IsTornFragment(block)) {
+    why = "zeros with a part of a record behind them";
+  } else {
+    return Status::Ok();
+  }
+  return Status::Corruption(path_ + ", offset " + std::to_string(torn_at_) + ": " +
+                            std::string(why));
 }
 
 // Checks one fragment, or the torn tail, at *at. Moves *at behind a fragment.

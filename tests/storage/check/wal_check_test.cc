@@ -171,6 +171,23 @@ TEST_F(WalCheckTest, ZerosWithRecordsBehindThemAreCorruption) {
   }
 }
 
+// The zeros begin with a record, and end in it: where its second block begins, or later.
+TEST_F(WalCheckTest, ZerosWithAPartOfTheirRecordBehindThemAreCorruption) {
+  Write({100});
+  const size_t record = bytes_.size();
+  std::filesystem::remove_all(store_);
+  Write({100, 70'000});
+  for (const size_t end : std::vector<size_t>{32'768, 65'536}) {
+    for (const bool intact : {true, false}) {
+      std::string damaged = bytes_;
+      damaged.replace(record, end - record, end - record, '\0');
+      if (!intact) damaged[end + 20] = 'x';
+      WriteFile(log_, damaged);
+      EXPECT_STATUS(kCorruption, log_ + ", offset " + std::to_string(record), Check());
+    }
+  }
+}
+
 // A damaged header whose length reaches beyond the end of the file.
 TEST_F(WalCheckTest, AnIncompleteRecordWithWholeOnesBehindItIsCorruption) {
   Write({100, 100, 100});
