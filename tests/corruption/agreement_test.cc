@@ -151,10 +151,11 @@ class Damages {
     damaged.sound = &of[now];
     damaged.what = of[now].name;
     damaged.files = of[now].files;
-    size_t damages = 1 + Below(6);
-    damaged.is_mix = damages > 2;
-    for (; damages > 0 && !damaged.files.empty(); --damages) {
-      const auto& other = ages && now > 0 && Below(3) > 0 ? ages_[Below(now)] : Any();
+    const size_t count = 1 + Below(6);
+    damaged.is_mix = count > 2;
+    for (size_t damages = count; damages > 0 && !damaged.files.empty(); --damages) {
+      const bool is_earlier = ages && now > 0 && Below(3) > 0;
+      const TemplateStore& other = is_earlier ? ages_[Below(now)] : Any();
       switch (Below(5)) {
         case 0:
           DamageBytes(&damaged);
@@ -168,7 +169,8 @@ class Damages {
         case 3:
           Replace(other, ".ring", &damaged);
           break;
-        default:
+        default:  // All that is left of the store may be a log, and its FORMAT, too, may be damaged.
+          damaged.is_mix |= !is_earlier && count > 1;
           ReplaceAllBut(other, ".ring", &damaged);
           break;
       }
