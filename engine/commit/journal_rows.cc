@@ -53,8 +53,11 @@ Status Journal::Reopen() {
         }));
   }
   Status status = storage_->Reopen();
+  if (status.ok()) {
+    status = KeepUnsynced();
+  }
   readable_ = status.ok();
-  return status.ok() ? KeepUnsynced() : status;
+  return status;
 }
 
 // Those that the files lack. They are older than what is kept.

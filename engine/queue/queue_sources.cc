@@ -59,6 +59,9 @@ Status Queue::Impl::EraseRowsOf(storage::SourceId source) {
                                objects.emplace_back(record.object);
                                return objects.size() < kRemovedAtOnce;
                              });
+    if (s.ok() && objects.empty()) {  // Rows that came back would be of no source.
+      s = journal->Flush(Durability::kPower);
+    }
     if (s.ok()) {
       s = ChangeSources([&](QueueState& state) {
         for (const std::string& object : objects) {

@@ -26,6 +26,7 @@ struct MemoryDisk {
     uint64_t syncs = 0;              // Syncs, by Write or by Sync.
     // How many more Write calls succeed; later ones fail, and each Sync then.
     uint64_t fail_after = UINT64_MAX;
+    uint64_t fail_gets = 0;     // So many calls of Get fail next.
     bool fail_reopen = false;   // Each Reopen fails.
     bool apply_failed = false;  // The first Write that fails is applied all the same.
   };
@@ -72,6 +73,10 @@ class MemoryStorage final : public Storage {
 
 inline Status MemoryStorage::Get(Family family, std::string_view key, std::string* value) const {
   const MutexLock lock(disk_->mu);
+  if (disk_->state.fail_gets > 0) {
+    --disk_->state.fail_gets;
+    return Status::IOError("a read failed");
+  }
   const auto& records = disk_->state.families[static_cast<size_t>(family)];
   const auto it = records.find(key);
   if (it == records.end()) return Status::NotFound("no such record");

@@ -81,6 +81,26 @@ TEST_F(SourcesTest, RowsThatTheSystemDroppedAreWrittenByARecovery) {
   EXPECT_THAT(Rows(), ElementsAre("new 1  n", "owned 3  c", "NotFound"));
 }
 
+// The rows are erased, but not synced, when the erasure of their source fails.
+TEST_F(SourcesTest, RowsThatComeBackDuringARemovalHaveASource) {
+  Observe("a", "1");
+  Work();
+  ASSERT_TRUE(queue_->Flush(Durability::kPower).ok());
+  OnDisk([](auto& disk) { disk.fail_after = 2; });
+  storage::MemoryDisk::Families before;
+  OnDisk([&before](auto& disk) { before = disk.families; });
+  EXPECT_EQ(queue_->RemoveSource("pods").code(), StatusCode::kNotDurable);
+  OnDisk([&before](auto& disk) {
+    constexpr auto kSources = static_cast<size_t>(storage::Family::kSources);
+    disk.synced = disk.families;
+    (*disk.synced)[kSources].insert(before[kSources].begin(), before[kSources].end());
+  });
+  DiskIsBack();
+  ASSERT_TRUE(store_->Recover().ok());
+  Crash();
+  EXPECT_EQ(Observe("a", "1"), "changed +1");
+}
+
 TEST_F(SourcesTest, AnObservationEndsIfTheFilesHaveAnOlderRow) {
   Observe("owned", "1", {"a"});
   ASSERT_TRUE(queue_->Flush().ok());
