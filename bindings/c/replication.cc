@@ -1,11 +1,5 @@
 // The C interface: replicated stores and their logs.
 
-#include <algorithm>
-#include <chrono>
-#include <cstring>
-#include <memory>
-#include <utility>
-
 #include "bindings/c/boundary/arguments.h"
 #include "bindings/c/boundary/call.h"
 #include "bindings/c/boundary/objects.h"

@@ -31,42 +31,32 @@ bool MoreFailing(const FailingKey& a, const FailingKey& b) {
   return a.key < b.key;
 }
 
-// Oldest first; among equals the smaller key.
-bool Older(const PendingKey& a, const PendingKey& b) {
-  return a.added_at_us != b.added_at_us ? a.added_at_us < b.added_at_us : a.key < b.key;
-}
-
-// The first `limit` of a stream of values, in the memory of as many.
-template <typename T>
-class Top {
+// The `limit` keys with the most failures, in the memory of as many.
+class MostFailing {
  public:
-  // As the heap's "less", `before` keeps the last value on top: the next one to be replaced.
-  using Before = bool (*)(const T&, const T&);
-  Top(size_t limit, Before before) : limit_(limit), before_(before) {}
+  explicit MostFailing(size_t limit) : limit_(limit) {}
 
-  // `belongs_before` returns whether the value of `make` is before another value. Most values of a
-  // stream are not among the first, and are not made.
-  template <typename BelongsBefore, typename Make>
-  void Offer(const BelongsBefore& belongs_before, const Make& make) {
+  // In the order of keys: of those with one count, a later one never replaces an earlier one.
+  void Offer(const FailureRecord& record) {
     if (limit_ == 0) return;
     if (heap_.size() == limit_) {
-      if (!belongs_before(heap_.front())) return;
-      std::pop_heap(heap_.begin(), heap_.end(), before_);
+      if (record.count <= heap_.front().failures.count) return;
+      std::pop_heap(heap_.begin(), heap_.end(), MoreFailing);
       heap_.pop_back();
     }
-    heap_.push_back(make());
-    std::push_heap(heap_.begin(), heap_.end(), before_);
+    heap_.push_back({std::string(record.key), ToInfo(record)});
+    std::push_heap(heap_.begin(), heap_.end(), MoreFailing);
   }
 
-  std::vector<T> Take() && {
-    std::sort_heap(heap_.begin(), heap_.end(), before_);
+  std::vector<FailingKey> Take() && {
+    std::sort_heap(heap_.begin(), heap_.end(), MoreFailing);
     return std::move(heap_);
   }
 
  private:
   const size_t limit_;
-  const Before before_;
-  std::vector<T> heap_;
+  // As its "less", MoreFailing keeps the last key on top: the next one to be replaced.
+  std::vector<FailingKey> heap_;
 };
 
 // Counts groups: exactly up to kMaxSummaryGroups of them, and from there on by the algorithm of
@@ -144,7 +134,6 @@ constexpr size_t kMaxLanes = 10'000;  // That are counted each.
 
 Status AddPending(const storage::Reader& reader, QueueId queue, const SummaryOptions& options,
                   int64_t now_us, QueueSummary* summary) {
-  Top<PendingKey> oldest(options.top_oldest, Older);
   GroupCounts groups;
   GroupCounts namespaces;
   std::map<Lane, size_t> lanes;
@@ -163,21 +152,11 @@ Status AddPending(const storage::Reader& reader, QueueId queue, const SummaryOpt
     // Not that of the first key: a key that was moved to another lane keeps its added_at.
     summary->oldest_added_at_us =
         std::min(record.added_at_us, summary->oldest_added_at_us.value_or(record.added_at_us));
-    oldest.Offer(
-        [&record](const PendingKey& other) {
-          if (record.added_at_us != other.added_at_us)
-            return record.added_at_us < other.added_at_us;
-          return record.key < other.key;
-        },
-        [&record] {
-          return PendingKey{std::string(record.key), record.added_at_us};
-        });
     return true;
   });
   for (const auto& lane : MostKeys({lanes.begin(), lanes.end()}, &summary->other_lanes)) {
     summary->lanes.insert(lane);
   }
-  summary->top_oldest = std::move(oldest).Take();
   summary->groups = groups.Depths(options.top_groups);
   summary->namespaces = namespaces.Depths(options.top_groups);
   return s;
@@ -196,15 +175,11 @@ Status AddDelayed(const storage::Reader& reader, QueueId queue, int64_t now_us,
 
 Status AddFailures(const storage::Reader& reader, QueueId queue, size_t top_failing,
                    QueueSummary* summary) {
-  Top<FailingKey> top(top_failing, MoreFailing);
+  MostFailing top(top_failing);
   Status s = storage::ScanFailures(reader, queue, [&](const FailureRecord& record) {
     ++summary->failing;
     summary->failure_counts.Add(kFailureBounds, record.count);
-    // Scans are in key order: of keys with one count, a later one never replaces an earlier one.
-    top.Offer([&record](const FailingKey& other) { return record.count > other.failures.count; },
-              [&record] {
-                return FailingKey{std::string(record.key), ToInfo(record)};
-              });
+    top.Offer(record);
     return true;
   });
   summary->top_failing = std::move(top).Take();

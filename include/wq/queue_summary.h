@@ -28,11 +28,6 @@ struct FailingKey {
   FailureInfo failures;
 };
 
-struct PendingKey {
-  std::string key;
-  int64_t added_at_us = 0;
-};
-
 struct GroupDepth {
   std::string group;
   uint64_t pending = 0;
@@ -95,7 +90,6 @@ struct QueueSummary {
   Histogram<int64_t, kDelayBoundsUs.size()> delays;  // Of the delayed keys: requested delays.
   Histogram<uint64_t, kFailureBounds.size()> failure_counts;  // Of the failing keys.
   std::vector<FailingKey> top_failing;  // By count, highest first; then by key.
-  std::vector<PendingKey> top_oldest;   // Of the pending keys, oldest first; then by key.
 
   uint32_t shards = 0;     // As in the last opening with shards.
   GroupDepths groups;      // Keys without a group are omitted.
@@ -109,7 +103,6 @@ struct QueueSummary {
 struct SummaryOptions {
   size_t top_failing = 10;             // Length of top_failing. Default: 10.
   size_t top_groups = 10;              // Length of groups.top and namespaces.top. Default: 10.
-  size_t top_oldest = 0;               // Length of top_oldest. Default: 0, none.
   std::optional<int64_t> now_us = {};  // Of ages and pauses. Default: the wall clock's.
 };
 

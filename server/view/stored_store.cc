@@ -155,8 +155,8 @@ Status StoredStore::Count(v1::GetOverviewResponse* overview) const {
   }
   for (const std::string& name : view->QueueNames()) {
     QueueSummary summary;
-    if (Status s = view->Summarize(
-            name, {.top_failing = 0, .top_groups = 0, .top_oldest = 0, .now_us = now_us}, &summary);
+    if (Status s =
+            view->Summarize(name, {.top_failing = 0, .top_groups = 0, .now_us = now_us}, &summary);
         !s.ok()) {
       return s;
     }

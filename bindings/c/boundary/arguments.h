@@ -46,10 +46,6 @@ inline Status FirstError(std::initializer_list<Status> checks) {
 inline Status CheckInput(const char* what, const char* data, size_t size) {
   return data == nullptr && size > 0 ? NullArgument(what) : Status::Ok();
 }
-// REQUIRES: CheckInput.
-inline std::string ToString(const char* data, size_t size) {
-  return size == 0 ? std::string() : std::string(data, size);
-}
 
 inline Status CheckSize(const char* what, size_t size) {
   constexpr size_t kLargestStruct = 4096;  // Larger than any version of a struct will be.
