@@ -14,6 +14,7 @@
 #include "storage/open.h"
 #include "storage/owner.h"
 #include "storage/records.h"
+#include "storage/row_rules.h"
 #include "storage/store_directory.h"
 #include "wq/keys.h"
 
@@ -310,21 +311,43 @@ Status StoreView::ForEachEntry(std::string_view queue, EntryStates states,
   return impl_->Result(EntryWalk(*impl_->reader, id, with_shard).Run(states));
 }
 
+Status ScanLivingSources(const storage::Reader& reader, QueueId queue,
+                         const std::function<bool(const storage::SourceRecord&)>& source,
+                         const std::function<bool(const storage::ObjectRecord&)>& object) {
+  storage::SourceId last = 0;
+  bool removed = false;
+  Status broken;
+  Status s = storage::ScanSources(
+      reader, queue,
+      [&](const storage::SourceRecord& record) {
+        last = record.id;
+        removed = record.name.empty();
+        return removed || source(record);
+      },
+      [&](const storage::ObjectRecord& record) {
+        if (record.source != last) {
+          broken = Status::Corruption(
+              storage::DescribeRow("object", record.object, storage::RowRule::kObjectOfNoSource));
+        }
+        return broken.ok() && (removed || object(record));
+      });
+  return s.ok() ? broken : s;
+}
+
 Status StoreView::ForEachSource(std::string_view queue,
                                 const std::function<bool(const SourceRow&)>& source,
                                 const std::function<bool(const ObjectRow&)>& object) const {
   QueueId id = 0;
   if (Status s = impl_->IdOf(queue, &id); !s.ok()) return s;
-  std::string name;  // Empty: of a removed source.
-  return impl_->Result(storage::ScanSources(
+  std::string name;
+  return impl_->Result(ScanLivingSources(
       *impl_->reader, id,
       [&](const storage::SourceRecord& record) {
         name = record.name;
-        return name.empty() || source({name, record.fingerprint, record.scope});
+        return source({name, record.fingerprint, record.scope});
       },
       [&](const storage::ObjectRecord& record) {
-        return name.empty() ||
-               object({name, std::string(record.object), std::string(record.version),
+        return object({name, std::string(record.object), std::string(record.version),
                        std::string(record.keys), std::string(record.tombstone), record.fingerprint,
                        record.scope});
       }));

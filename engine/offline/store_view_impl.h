@@ -25,4 +25,9 @@ struct StoreView::Impl {
   std::map<std::string, storage::QueueRecord, std::less<>> queues;  // By name.
 };
 
+// storage::ScanSources without what is removed. Corruption: an object is of no source.
+Status ScanLivingSources(const storage::Reader& reader, storage::QueueId queue,
+                         const std::function<bool(const storage::SourceRecord&)>& source,
+                         const std::function<bool(const storage::ObjectRecord&)>& object);
+
 }  // namespace wq

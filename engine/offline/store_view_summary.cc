@@ -202,12 +202,11 @@ Status AddCursors(const storage::Reader& reader, QueueId queue, QueueSummary* su
 }
 
 Status AddSources(const storage::Reader& reader, QueueId queue, QueueSummary* summary) {
-  uint64_t unused = 0;
-  uint64_t* objects = &unused;
-  return storage::ScanSources(
+  uint64_t* objects = nullptr;
+  return ScanLivingSources(
       reader, queue,
       [&](const storage::SourceRecord& record) {
-        objects = record.name.empty() ? &unused : &summary->sources[std::string(record.name)];
+        objects = &summary->sources[std::string(record.name)];
         return true;
       },
       [&objects](const storage::ObjectRecord&) { return ++*objects > 0; });

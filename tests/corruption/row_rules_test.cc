@@ -368,6 +368,24 @@ TEST_F(RowRulesTest, ARepairLeavesOutRowsOfAnEarlierVersion) {
   EXPECT_THAT(Repaired(), Not(HasSubstr("limits")));
 }
 
+// They are not those of another source.
+TEST_F(RowRulesTest, AViewRefusesObjectsWhoseSourceIsLost) {
+  const Change first = Source({.id = 1, .name = "s"});
+  const Change lost = Object({.source = 2, .object = "o"});
+  for (const std::vector<Change>& changes : {std::vector{lost}, std::vector{first, lost}}) {
+    std::filesystem::remove_all(store_);
+    Make(changes);
+    std::unique_ptr<StoreView> view;
+    ASSERT_OK(StoreView::Open(store_, &view));
+    EXPECT_STATUS(
+        kCorruption, "object 'o'",
+        view->ForEachSource(
+            "pods", [](const SourceRow&) { return true; }, [](const ObjectRow&) { return true; }));
+    QueueSummary summary;
+    EXPECT_STATUS(kCorruption, "object 'o'", view->Summarize("pods", {}, &summary));
+  }
+}
+
 // The Adds of an object may be lost.
 TEST_F(RowRulesTest, ARepairThatLosesAnythingMakesAllObjectsCountAsChanged) {
   for (const bool loses : {false, true}) {
@@ -393,7 +411,6 @@ TEST_F(RowRulesTest, ARepairThatLosesAnythingMakesAllObjectsCountAsChanged) {
   }
 }
 
-// The name of a queue with this id would make a store that cannot be opened.
 // An older one may be found whose removal was lost.
 TEST_F(RowRulesTest, ARepairKeepsTheYoungerOfTwoSourcesOfOneName) {
   Make({Source({.id = 1, .name = "s"}), Object({.source = 1, .object = "old"}),
@@ -408,6 +425,7 @@ TEST_F(RowRulesTest, ARepairKeepsTheYoungerOfTwoSourcesOfOneName) {
   EXPECT_EQ(queue->Sources()[0].objects, 2U);
 }
 
+// The name of a queue with this id would make a store that cannot be opened.
 TEST_F(RowRulesTest, ARepairMakesNoQueueOfRowsWithTheIdZero) {
   Make({State({.sequence_high_water = 9}, 0), Pending({.key = "a", .sequence = 5}, 0),
         Delayed({.key = "b", .ready_at_us = 5, .delay_us = 1}, 0),
