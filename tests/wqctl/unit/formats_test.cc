@@ -7,6 +7,8 @@
 
 #include "tests/wqctl/unit/in_process.h"
 #include "tools/wqctl/cli/about.h"
+#include "tools/wqctl/text/dump_line.h"
+#include "tools/wqctl/text/json.h"
 
 namespace wqctl {
 namespace {
@@ -162,6 +164,18 @@ TEST_F(StreamsTest, AFullDiskAndADirectoryAsStdin) {
               HasSubstr("cannot read standard input: Is a directory"));
   close(directory);
   close(full);
+}
+
+TEST(DamagedNames, AreShown) {
+  wq::QueueSummary queue;
+  queue.name = "\xffq";
+  queue.cursors["\xff"] = 1;
+  EXPECT_THAT(SummaryLines({queue}, 0), HasSubstr("\uFFFDq"));
+  wq::QueueInfo info;
+  info.name = queue.name;
+  std::string line;
+  AppendDumpLine(info, /*hex=*/false, &line);
+  EXPECT_THAT(line, HasSubstr("\uFFFDq"));
 }
 
 // main opens files of these modes in the place of closed descriptors.

@@ -129,6 +129,7 @@ TEST_F(LoadTest, LimitsOfAnEarlierDumpAreLeftOutWithOneWarning) {
 TEST_F(LoadTest, AWrongLineIsNamed) {
   const std::string k = R"({"queue":"q","key":"k","state":)", pending = k + R"("pending",)";
   const std::string delayed = k + R"("delayed","ready_at":"2026-02-20T00:01:00Z",)";
+  const std::string source = R"({"record":"source","queue":"q","name":"s",)";
   const std::string deep(100'000, '[');
   const std::pair<std::string, std::string> kRows[] = {
       {R"({"queue":"q")", "not JSON at byte"},
@@ -145,6 +146,9 @@ TEST_F(LoadTest, AWrongLineIsNamed) {
       {pending + R"("x":1})", "unknown field \"x\""},
       {k + R"("done"})", "not a state"},
       {R"({"queue":"q","key_base64":"Zh==","state":"pending"})", "base64"},
+      {pending + R"("last_error":"a","last_error_base64":"Yg=="})", "not one of \"last_error\""},
+      {source + R"("fingerprint":"0x00000000000001"})", "16 hexadecimal digits"},
+      {source + R"("fingerprint":"              01"})", "16 hexadecimal digits"},
       {pending + R"("sequence":-1})", "whole number"},
       {pending + R"("sequence":18446744073709551616})", "whole number"},
       {pending + R"("added_at":"2026-02-30T00:00:00Z"})", "a time"},

@@ -121,7 +121,7 @@ std::string LogReportJson(const LogReport& report) {
          {"database_bytes", member.database_bytes},
          {"problem", member.problem.empty() ? Json() : Json(member.problem)}});
   }
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return JsonText(json, 2) + "\n";
 }
 
 void PrintLogReport(const LogReport& report, Output* out) {

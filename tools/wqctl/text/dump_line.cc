@@ -10,6 +10,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "tools/wqctl/text/bytes_text.h"
@@ -240,6 +241,7 @@ class Reader {
   }
   // As SetBytes wrote it; keys in hexadecimal too.
   void Bytes(const std::string& name, std::string& target, bool /*present*/ = true) {
+    if (FormsOf(name) > 1) RequireBytes(name);
     Text(name, target);
     Decoded(name + "_base64", "base64", wq::FromBase64, target);
     Decoded(name + "_hex", "hexadecimal", FromHex, target);
@@ -256,7 +258,9 @@ class Reader {
   void Hash(const std::string& name, uint64_t& target) {
     TakeBy(name, "16 hexadecimal digits", [&target](const nlohmann::json& value) {
       const auto* text = value.get_ptr<const std::string*>();
-      return text != nullptr && text->size() == 16 && absl::SimpleHexAtoi(*text, &target);
+      return text != nullptr && text->size() == 16 &&
+             std::all_of(text->begin(), text->end(), absl::ascii_isxdigit) &&
+             absl::SimpleHexAtoi(*text, &target);
     });
   }
   // A value that is computed from other fields and the queue's options. Only its type is checked.
@@ -290,7 +294,7 @@ class Reader {
     if (!Has(name)) Refuse("there is no \"" + name + "\"");
   }
   void RequireBytes(const std::string& name) {
-    if (Has(name) + Has(name + "_base64") + Has(name + "_hex") == 1) return;
+    if (FormsOf(name) == 1) return;
     Refuse("there is not one of \"" + name + "\", \"" + name + "_base64\" and \"" + name +
            "_hex\"");
   }
@@ -307,6 +311,9 @@ class Reader {
   }
 
  private:
+  int FormsOf(const std::string& name) const {
+    return Has(name) + Has(name + "_base64") + Has(name + "_hex");
+  }
   template <typename T>
   void Take(const std::string& name, const std::string& what, T& target) {
     TakeBy(name, what, [&target](const nlohmann::json& value) {
@@ -389,7 +396,7 @@ void AppendDumpLine(const DumpRecord& record, bool hex, std::string* out) {
         if constexpr (requires { Fields(writer, of); }) Fields(writer, of);
       },
       record);
-  out->append(json.dump());
+  out->append(JsonText(json));
 }
 
 void AppendDumpLine(std::string_view queue, const wq::Entry& entry, bool hex, std::string* out) {
@@ -401,7 +408,7 @@ void AppendDumpLine(std::string_view queue, const wq::Entry& entry, bool hex, st
     SetBytes("key", entry.key, &json);
   }
   SetState(entry, &json);
-  out->append(json.dump());
+  out->append(JsonText(json));
 }
 
 bool ParseDumpLine(std::string_view line, DumpRecord* record, std::string* error) {

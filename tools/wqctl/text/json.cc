@@ -101,7 +101,7 @@ Json SummaryJson(const wq::QueueSummary& queue, int64_t now_us) {
   return json;
 }
 
-std::string Indented(const Json& json) { return json.dump(kIndent) + "\n"; }
+std::string Indented(const Json& json) { return JsonText(json, kIndent) + "\n"; }
 
 // Each entry, with the key if that is given.
 Json EntriesJson(const std::string_view* key, const std::vector<QueueEntries>& found) {
@@ -145,7 +145,7 @@ std::string OutcomeText(const Outcome& outcome, Format format) {
   }
   if (outcome.dry_run) json["dry_run"] = *outcome.dry_run;
   if (format == Format::kJson) return Indented(json);
-  if (format == Format::kJsonl) return json.dump() + "\n";
+  if (format == Format::kJsonl) return JsonText(json) + "\n";
   std::replace(text.begin(), text.end(), '_', ' ');
   return outcome.prefix + text + "\n";
 }
@@ -170,13 +170,13 @@ std::string KeyJson(const wq::StoreInfo& store, std::string_view key,
 
 std::string SummaryLines(const std::vector<wq::QueueSummary>& queues, int64_t now_us) {
   std::string lines;
-  for (const wq::QueueSummary& queue : queues) lines += SummaryJson(queue, now_us).dump() + "\n";
+  for (const wq::QueueSummary& queue : queues) lines += JsonText(SummaryJson(queue, now_us)) + "\n";
   return lines;
 }
 
 std::string KeyLines(std::string_view key, const std::vector<QueueEntries>& found) {
   std::string lines;
-  for (const Json& item : EntriesJson(&key, found)) lines += item.dump() + "\n";
+  for (const Json& item : EntriesJson(&key, found)) lines += JsonText(item) + "\n";
   return lines;
 }
 
@@ -202,7 +202,7 @@ void AppendWorkerJson(const wq::LiveWorkerInfo& worker, std::string* out) {
   }
   json["done"] = of_worker(worker.done);
   json["failed"] = of_worker(worker.failed);
-  *out += json.dump();
+  *out += JsonText(json);
 }
 
 std::string HistoryKindName(wq::HistoryKind kind) {
@@ -223,12 +223,12 @@ void AppendHistoryJson(const wq::HistoryEvent& event, std::string* out) {
   SetBytes("error", event.error, &json);
   SetBytes("worker", event.worker, &json);
   SetBytes("reason", event.reason, &json);
-  *out += json.dump();
+  *out += JsonText(json);
 }
 
 void AppendWhereJson(const std::string& where, const char* name, const std::string& what,
                      std::string* out) {
-  out->append(Json({{"where", where}, {name, what}}).dump());
+  out->append(JsonText({{"where", where}, {name, what}}));
 }
 
 void AppendErrorGroupJson(const wq::ErrorGroup& group, std::string* out) {
@@ -245,7 +245,7 @@ void AppendErrorGroupJson(const wq::ErrorGroup& group, std::string* out) {
     SetBytes("key", example.key, &one);
     SetBytes("error", example.error, &one);
   }
-  out->append(json.dump());
+  out->append(JsonText(json));
 }
 
 void AppendSnapshotJson(const wq::SnapshotInfo& snapshot, std::string* out) {
@@ -256,7 +256,7 @@ void AppendSnapshotJson(const wq::SnapshotInfo& snapshot, std::string* out) {
   json["taken_at"] = snapshot.taken_at_us == 0 ? Json() : Json(FormatTime(snapshot.taken_at_us));
   json["bytes"] = snapshot.bytes;
   json["linked_bytes"] = snapshot.linked_bytes;
-  out->append(json.dump());
+  out->append(JsonText(json));
 }
 
 }  // namespace wqctl

@@ -23,6 +23,11 @@ inline void SetBytes(const std::string& name, std::string_view bytes, Json* obje
   }
 }
 
+// The text. Damaged names, which may be no UTF-8, are there with U+FFFD.
+inline std::string JsonText(const Json& json, int indent = -1) {
+  return json.dump(indent, ' ', false, Json::error_handler_t::replace);
+}
+
 inline double Seconds(int64_t us) { return static_cast<double>(us) / 1e6; }
 
 // The fields of an entry besides its queue and key. Defined in dump_line.cc.

@@ -264,7 +264,7 @@ void AppendSampleJson(const Sample& sample, const QueueSample& queue, std::strin
   json["failed_per_second"] = or_null(queue.failed);
   Json& top = json["top_failing"] = Json::array();
   for (const wq::FailingKey& failing : queue.top_failing) top.push_back(FailingKeyJson(failing));
-  *out += json.dump();
+  *out += JsonText(json);
 }
 
 // Each sample is a document of its own.
