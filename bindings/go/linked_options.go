@@ -45,11 +45,10 @@ type milliseconds struct {
 // toMilliseconds rounds up, as 0 is the default.
 func toMilliseconds(options ...milliseconds) error {
 	for _, o := range options {
-		ms := (o.from + time.Millisecond - 1) / time.Millisecond
-		if o.from < 0 || ms > math.MaxUint32 {
+		if o.from < 0 || o.from > math.MaxUint32*time.Millisecond {
 			return newError(InvalidArgument, o.name+" is out of range")
 		}
-		*o.to = C.uint32_t(ms)
+		*o.to = C.uint32_t((o.from + time.Millisecond - 1) / time.Millisecond)
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ package wq
 import (
 	"context"
 	"errors"
+	"math"
 	"os"
 	"runtime"
 	"strings"
@@ -63,6 +64,7 @@ func TestOpeningIsRefused(t *testing.T) {
 	wantCode(t, second(Open(dir, StoreOptions{})), NotFound)
 	wantCode(t, second(Open("a\x00b", StoreOptions{CreateIfMissing: true})), InvalidArgument)
 	wantCode(t, second(Open(dir, StoreOptions{FlushInterval: -time.Second})), InvalidArgument)
+	wantCode(t, second(Open(dir, StoreOptions{RecoveryBackoffMax: math.MaxInt64})), InvalidArgument)
 	store := diskStore(t, dir)
 	defer store.Close()
 	wantCode(t, second(Open(dir, StoreOptions{})), Locked)

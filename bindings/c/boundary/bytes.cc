@@ -105,7 +105,7 @@ Status ReadKeys(const char* what, const char* list, size_t size,
   std::string_view rest(list, size);
   while (!rest.empty()) {
     if (Status s = NextKey(&rest, &keys->emplace_back()); !s.ok()) {
-      return s;
+      return Status::InvalidArgument(std::string(what) + ": " + s.message());
     }
   }
   return {};
