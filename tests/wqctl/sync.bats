@@ -28,7 +28,10 @@ list() { printf '%s\n' "$@" | tr ' ' '\t'; }
   store_with
   run -2 sync --durability replicated < <(list 'a 1')
   contains "$output" "process or power"
+  run -2 wqctl sync -q typo --source a/b - < <(list 'a 1')
+  contains "$output" 'no source name'
   [ -z "$(dumped_keys)" ]
+  [ -z "$(wqctl inspect -o name)" ]
   run -0 sync < <(list 'a 1')
   [ "$output" = "changed 1, unchanged 0, deleted 0" ]
 }

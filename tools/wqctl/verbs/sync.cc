@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/names.h"
 #include "tools/wqctl/cli/parse_verbs.h"
 #include "tools/wqctl/cli/queues.h"
 #include "tools/wqctl/text/exit_code.h"
@@ -37,7 +38,7 @@ The source and the queue are made if they are missing. sync owns the store while
 
 Examples:
   find /etc -type f -printf '%p\t%T@\n' >list && wqctl sync -q files --source etc - <list
-  find . -type f -printf '%p\t%T@\0' | wqctl sync -q files --source here -0 -
+  find . -type f -printf '%p\t%T@\0' >list && wqctl sync -q files --source here -0 - <list
   wqctl sync -q files --source etc --fingerprint v2 - <list        # all of them count as changed)";
 
 struct SyncArgs {
@@ -192,6 +193,7 @@ Command ParseSync(const Input& input) {
   parser.Flag("-0,--null", "Lines end with NUL bytes", &null_separated);
   AddFormat(&parser, kOutcomeFormats, &args.format);
   if (parser.Parse() != std::vector<std::string>{"-"}) Usage("the list is read from \"-\"");
+  if (const wq::Status s = wq::CheckName("source", args.source); !s.ok()) Usage(s.message());
   args.delimiter = null_separated ? '\0' : '\n';
   RequireStdin();
   return args;
