@@ -4,12 +4,13 @@
 //   options.metrics = wq::MakePrometheusProvider(registry);  // wq/prometheus.h
 //
 // docs/metrics.md lists the metrics with their names, labels and meaning. Counters and histograms
-// are pushed when an event happens. Gauges are pulled: a collector calls a reading, and gets the
-// queue's state of that instant. So no gauge can drift or fall below zero.
+// are pushed when an event happens. Gauges, and the counters of sources, are pulled: a collector
+// calls a reading, and gets the queue's state of that instant. So no gauge can drift or fall below
+// zero.
 //
 // Nothing here is called while a queue or the journal is locked, so a provider may call the queues.
 // It must not open or close the store, or list its queues. No label is ever a key: the number of
-// series depends on the number of queues alone.
+// series depends on the numbers of queues, lanes and sources alone.
 // Threading: thread-safe; a provider is called by many threads at once. Lifetime: shared; several
 // stores may have the same provider, and it may outlive them. A crash: counters and histograms
 // start at 0 again.

@@ -169,7 +169,8 @@ class Damages {
         case 3:
           Replace(other, ".ring", &damaged);
           break;
-        default:  // All that is left of the store may be a log, and its FORMAT, too, may be damaged.
+        default:
+          // All that is left of the store may be a log; if FORMAT is damaged, too, nothing tells.
           damaged.is_mix |= !is_earlier && count > 1;
           ReplaceAllBut(other, ".ring", &damaged);
           break;
