@@ -154,15 +154,16 @@ func (e *eventHandler[object, request]) observeMissing(list *wq.SourceList[reque
 			return
 		}
 	}
-	e.removeKept(gone.Object, objectFrom(e.kind, gone.Object, gone.Tombstone), list.ObserveDeleted)
+	e.removeKept(gone, list.ObserveDeleted)
 }
 
 // removeKept observes the deletion of an object of which there is only what is kept. The predicates
 // are not asked, since that may be too little for them.
-func (e *eventHandler[object, request]) removeKept(name string, kept object,
+func (e *eventHandler[object, request]) removeKept(row wq.SeenObject[request],
 	observe func(string, []request, wq.AddOptions) (wq.ObserveResult, error)) {
+	kept := objectFrom(e.kind, row.Object, row.Tombstone)
 	deleted := event.TypedDeleteEvent[object]{Object: kept, DeleteStateUnknown: true}
-	e.observeDeleted(name, func(_ context.Context, to *recorder[request]) {
+	e.observeDeleted(row.Object, func(_ context.Context, to *recorder[request]) {
 		e.guard("the handler's Delete", kept,
 			func(ctx context.Context) { e.handler.Delete(ctx, deleted, to) })
 	}, observe)
@@ -209,15 +210,19 @@ func (e *eventHandler[object, request]) observe(
 // Create was dropped, and an Update is not, whose items are in `added` instead.
 func (e *eventHandler[object, request]) catchUp(
 	row wq.SeenObject[request], now object, dropped bool, added *recorder[request]) bool {
-	kept := objectFrom(e.kind, row.Object, row.Tombstone)
-	if uid, version := versionIn(row); uid != "" && uid != string(now.GetUID()) {
+	uid, version := versionIn(row)
+	if !dropped && uid+"/"+version == versionOf(now) {
+		return false // Nothing was missed, but it has no version, as its Create adds with a delay.
+	}
+	if uid != "" && uid != string(now.GetUID()) {
 		order, err := resourceversion.CompareResourceVersion(now.GetResourceVersion(), version)
 		if err != nil || order >= 0 {
-			e.removeKept(row.Object, kept, e.rows.ObserveDeleted)
+			e.removeKept(row, e.rows.ObserveDeleted)
 			return false
 		}
 		// The list may be behind, and the row's object be there: its Update maps both.
 	}
+	kept := objectFrom(e.kind, row.Object, row.Tombstone)
 	update := event.TypedUpdateEvent[object]{ObjectOld: kept, ObjectNew: now}
 	wanted := true // Also by a predicate that fails.
 	if dropped {
@@ -317,6 +322,9 @@ func (e *eventHandler[object, request]) record(handle handling[request],
 			log.FromContext(e.ctx).Error(err, "the keys of an object are added, but not remembered",
 				"source", e.String())
 			e.addAll(added)
+			if err := e.ctx.Err(); err != nil {
+				return err // Not all of them were added.
+			}
 			added.items, added.refused = nil, true
 			did, err = observe(added, wait)
 		}

@@ -364,6 +364,39 @@ func delaying(later func(q workqueue.TypedRateLimitingInterface[string], key str
 		}}
 }
 
+// Its Update, which adds at once, is not called.
+func TestAnUnchangedObjectWhoseCreateIsDelayedAtAListMissedNoUpdate(t *testing.T) {
+	type queue = workqueue.TypedRateLimitingInterface[string]
+	to := handler.TypedFuncs[*corev1.Secret, string]{
+		CreateFunc: func(_ context.Context, e event.TypedCreateEvent[*corev1.Secret], q queue) {
+			if e.IsInInitialList {
+				q.AddAfter(e.Object.Name, time.Hour)
+			} else {
+				q.Add(e.Object.Name)
+			}
+		},
+		UpdateFunc: func(_ context.Context, e event.TypedUpdateEvent[*corev1.Secret], q queue) {
+			q.Add(e.ObjectNew.Name)
+		}}
+	dir, server := t.TempDir()+"/store", newAPIServer()
+	first := watchSecrets(t, dir, server, to, wq.QueueOptions[string]{})
+	first.sync(t)
+	server.Add(secret(1, "x"))
+	eventually(t, "the object", func() bool { return first.seen(t).Objects == 1 })
+	first.wantWork(t, "object-0001")
+	first.stop(t)
+	for range 2 { // The second time the row has no version.
+		again := watchSecrets(t, dir, server, to, wq.QueueOptions[string]{})
+		again.sync(t)
+		counts, err := again.queue.Counts()
+		must(t, err)
+		if counts.Queued != 0 || counts.Delayed != 1 {
+			t.Fatalf("%+v", counts)
+		}
+		again.stop(t)
+	}
+}
+
 func TestADelayedAddOfAKeyThatTheRowHasKeepsItsDelay(t *testing.T) {
 	type queue = workqueue.TypedRateLimitingInterface[string]
 	for how, later := range map[string]func(q queue, key string){

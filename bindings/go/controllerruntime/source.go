@@ -134,13 +134,18 @@ func (s *Source[object, request]) String() string {
 
 // Start opens the source in the queue, and observes the informer until the context ends. It does
 // not wait for the list. An error: the queue is not one of package wq on disk, is shutting down, or
-// refuses the name; a source of this name runs already; or there is no fingerprint.
+// refuses the name; a source of this name runs already; or there is no fingerprint. Nil, and
+// nothing is begun, if the context has ended.
 func (s *Source[object, request]) Start(
 	ctx context.Context, queue workqueue.TypedRateLimitingInterface[request]) error {
 	durable, ok := queue.(durableQueue[request])
 	if !ok {
 		return fmt.Errorf("%v: the controller's queue is a %T: its Options.NewQueue must be "+
 			"controllerruntime.NewQueue", s, queue)
+	}
+	if ctx.Err() != nil { // Then the queue may be shutting down, which is no failure.
+		s.last = &run[object, request]{Source: s, span: span{ctx: ctx}}
+		return nil
 	}
 	if queue.ShuttingDown() {
 		return fmt.Errorf("%v: the queue is shutting down: start with a new one", s)
@@ -222,6 +227,7 @@ func (r *run[object, request]) repeat(call func(wait time.Duration) error) {
 	for delay := minRetry; r.ctx.Err() == nil; delay = min(2*delay, maxRetry) {
 		err := call(wait)
 		if err == nil {
+			r.failure.Store(nil)
 			return
 		}
 		wait = min(2*wait, 32*minWait)
@@ -301,10 +307,10 @@ func (r *run[object, request]) endList(list *wq.SourceList[request], informer ca
 	if shared, ok := informer.(interface{ GetStore() toolscache.Store }); ok {
 		store = shared.GetStore()
 	}
-	for last := false; !last && r.ctx.Err() == nil; {
-		r.repeat(func(wait time.Duration) error {
+	r.repeat(func(wait time.Duration) error {
+		for r.ctx.Err() == nil {
 			gone, err := list.NextDeleted()
-			if last = errors.Is(err, wq.NotFound); last {
+			if errors.Is(err, wq.NotFound) {
 				return list.End(wq.AddOptions{WaitForRoom: wait})
 			}
 			if err != nil {
@@ -317,9 +323,9 @@ func (r *run[object, request]) endList(list *wq.SourceList[request], informer ca
 			if r.ctx.Err() == nil {
 				events.observeMissing(list, gone, store)
 			}
-			return nil
-		})
-	}
+		}
+		return nil
+	})
 }
 
 // maxLag bounds the wait for an informer that is behind what the source has seen. One that stays

@@ -256,6 +256,35 @@ func TestASourceThatWaitsForRoomEndsWithItsContext(t *testing.T) {
 	}
 }
 
+// A deletion is made, and its row forgotten, once all keys are added.
+func TestADeletionThatWaitsForRoomIsNotForgottenWhenItsContextEnds(t *testing.T) {
+	type queue = workqueue.TypedRateLimitingInterface[string]
+	to := handler.TypedFuncs[*corev1.Secret, string]{
+		CreateFunc: func(_ context.Context, _ event.TypedCreateEvent[*corev1.Secret], q queue) {
+			q.Add("one")
+		},
+		DeleteFunc: func(_ context.Context, _ event.TypedDeleteEvent[*corev1.Secret], q queue) {
+			for _, key := range tooMany {
+				q.Add(key)
+			}
+		}}
+	before := minWait
+	minWait = time.Millisecond
+	t.Cleanup(func() { minWait = before })
+	dir, server := t.TempDir()+"/store", newAPIServer("x")
+	full := watchSecrets(t, dir, server, to, wq.QueueOptions[string]{MaxPending: 1})
+	full.sync(t)
+	server.Delete(secret(1, "x"))
+	eventually(t, "the deletion waits", func() bool {
+		counts, err := full.queue.Counts()
+		must(t, err)
+		return counts.Full > 0
+	})
+	full.stop(t)
+	again := watchSecrets(t, dir, server, to, wq.QueueOptions[string]{})
+	again.wantAll(t, slices.Sorted(slices.Values(append([]string{"one"}, tooMany...)))...)
+}
+
 // limitFiles limits the size of files, as on a full disk.
 func limitFiles(t *testing.T, limit syscall.Rlimit) {
 	t.Helper()
@@ -508,6 +537,8 @@ func TestAKindEndsItsQueueWithItsContext(t *testing.T) {
 		t.Fatal("a key was handed out")
 	}
 	within(t, "the source ends", s.last.ended)
+	must(t, s.Start(ctx, queue)) // As it may be while a manager ends.
+	must(t, s.WaitForSync(t.Context()))
 }
 
 func TestASecondSourceOfANameIsRefused(t *testing.T) {
