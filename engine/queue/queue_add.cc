@@ -27,8 +27,9 @@ std::string Queue::Impl::GroupOf(std::string_view key, const AddOptions& add) co
   if (add.group.has_value()) {
     return std::string(*add.group);
   }
-  return options.group_of == nullptr ? std::string()
-                                     : options.group_of(key).substr(0, kMaxGroupBytes);
+  return options.group_of == nullptr || !CheckKey(key).ok()
+             ? std::string()
+             : options.group_of(key).substr(0, kMaxGroupBytes);
 }
 
 // --- At once ---
@@ -117,8 +118,7 @@ void Queue::Impl::BeginStep(Batch* call) {
   call->groups.clear();
   if (options.group_of != nullptr || call->options.group.has_value()) {
     for (size_t i = call->begin; i < call->end; ++i) {
-      call->groups.push_back(CheckKey(keys[i]).ok() ? GroupOf(keys[i], call->options)
-                                                    : std::string());
+      call->groups.push_back(GroupOf(keys[i], call->options));
     }
   }
 }
@@ -231,31 +231,18 @@ Status Queue::Impl::CheckRequeue(std::string_view key, const AddOptions& add) co
 }
 
 template <typename Transition>
-Status Queue::Impl::Requeue(std::string_view key, const AddOptions& add, AddOutcome* outcome,
-                            Effects* effects, const Transition& transition) {
-  const Durability durability = DurabilityOf(add);
-  std::string group(add.group.value_or(std::string_view()));
-  bool has_group = options.group_of == nullptr || add.group.has_value();
-  for (;;) {  // Twice at most.
-    {
-      const MutexLock lock(mu);
-      if (Status s = CheckRequeue(key, add); !s.ok()) {
-        return s;
-      }
-      // A known key keeps its group; group_of is not called.
-      if (has_group || state->Knows(key)) {
-        const QueueState::Added added = transition(*state, WantedOf(add, group), shutting_down);
-        if (outcome != nullptr) {
-          *outcome = added.outcome;
-        }
-        *effects = EndTransition(added.position, durability);
-        return {};
-      }
-    }
-    // The user's function runs without the lock, so all is checked again under the next hold.
-    group = GroupOf(key, add);
-    has_group = true;
+Status Queue::Impl::Requeue(std::string_view key, const std::string& group, const AddOptions& add,
+                            AddOutcome* outcome, Effects* effects, const Transition& transition) {
+  const MutexLock lock(mu);
+  if (Status s = CheckRequeue(key, add); !s.ok()) {
+    return s;
   }
+  const QueueState::Added added = transition(*state, WantedOf(add, group), shutting_down);
+  if (outcome != nullptr) {
+    *outcome = added.outcome;
+  }
+  *effects = EndTransition(added.position, DurabilityOf(add));
+  return {};
 }
 
 Status Queue::AddAfter(std::string_view key, std::chrono::microseconds delay,
@@ -282,7 +269,7 @@ Status Queue::AddAfter(std::string_view key, std::chrono::microseconds delay,
   const Time now = impl_->clock->Now();
   Impl::Effects effects;
   if (Status s = impl_->Requeue(
-          key, later, outcome, &effects,
+          key, impl_->GroupOf(key, later), later, outcome, &effects,
           [&](QueueState& state, const QueueState::Wanted& wanted, bool /*stopping*/) {
             return state.AddAfter(key, delay_us, wanted, now);
           });
@@ -310,6 +297,7 @@ Status Queue::Impl::CountFailure(std::string_view key, std::string_view error,
     return s;
   }
   Effects effects;
+  const std::string group = GroupOf(key, add);
   {
     const MutexLock limiter_lock(limiter_mu);
     uint64_t failures = 0;
@@ -329,7 +317,7 @@ Status Queue::Impl::CountFailure(std::string_view key, std::string_view error,
     }
     AddOutcome own_outcome = AddOutcome::kAdded;
     outcome = outcome == nullptr ? &own_outcome : outcome;
-    if (Status s = Requeue(key, add, outcome, &effects,
+    if (Status s = Requeue(key, group, add, outcome, &effects,
                            [&](QueueState& state, const QueueState::Wanted& wanted, bool stopping) {
                              // After ShutDown the key must stay in the store and not be handed out.
                              const int64_t least_us = stopping ? 1 : 0;
@@ -375,6 +363,9 @@ Status Queue::Impl::PutBackDead(std::string_view key, bool* failed) {
                       {.durability = Durability::kAsync}, nullptr,
                       [this, key](QueueState& state_of, const QueueState::Failure& failure,
                                   const QueueState::Wanted& wanted, Time now) WQ_UNCHECKED {
+                        if (!state_of.IsProcessing(key)) {  // The program has ended it meanwhile.
+                          return QueueState::Added{AddOutcome::kDeduplicated, 0};
+                        }
                         if (metrics != nullptr) {
                           static_cast<void>(times.End(key, 0));
                         }

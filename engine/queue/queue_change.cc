@@ -129,15 +129,19 @@ Status Queue::Quarantine(std::string_view key, std::string_view error) {
   if (Status s = impl_->CheckProcess(); !s.ok()) {
     return s;
   }
-  const std::string group = bad_key.ok() ? impl_->GroupOf(key, {}) : std::string();
+  const std::string group = impl_->GroupOf(key, {});
   const Time now = impl_->clock->Now();
+  Position covered_by = 0;
   Status s = impl_->Change(RefusedAfter::kClose, [&](QueueState& state) {
     if (!bad_key.ok() && !state.IsProcessing(key)) {
       return bad_key;
     }
-    state.Quarantine(key, error, now, group);
+    covered_by = state.Quarantine(key, error, now, group);
     return Status::Ok();
   });
+  if (s.ok()) {
+    s = impl_->EndCall({.position = covered_by}, impl_->options.durability);
+  }
   if (IsApplied(s)) {
     impl_->limiter->Forget(key);
   }

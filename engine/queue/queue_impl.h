@@ -193,7 +193,7 @@ struct Queue::Impl final : Timer::Target, HistoryRecorder::Source {
   // The time at which a key is added now. It is exact only for metrics, which measure how long a
   // key is queued.
   int64_t AddedAtUs() const { return metrics != nullptr ? clock->WallUs() : clock->RoughWallUs(); }
-  // The group to add `key` with; empty for none. Calls the user's function.
+  // The group to add `key` with; empty for none, and for an invalid key. Calls the user's function.
   std::string GroupOf(std::string_view key, const AddOptions& add) const WQ_EXCLUDES(mu);
   static QueueState::Wanted WantedOf(const AddOptions& add, std::string_view group) {
     return {.lane = add.lane,
@@ -291,8 +291,9 @@ struct Queue::Impl final : Timer::Target, HistoryRecorder::Source {
   // A delayed or rate-limited Add: `transition(state, wanted, shutting_down)` makes it and returns
   // QueueState::Added. The caller passes `effects` to EndCall.
   template <typename Transition>
-  Status Requeue(std::string_view key, const AddOptions& add, AddOutcome* outcome, Effects* effects,
-                 const Transition& transition) WQ_EXCLUDES(mu);
+  Status Requeue(std::string_view key, const std::string& group, const AddOptions& add,
+                 AddOutcome* outcome, Effects* effects, const Transition& transition)
+      WQ_EXCLUDES(mu);
   // AddRateLimited, by `transition(state, failure, wanted, now)`.
   template <typename Transition>
   Status CountFailure(std::string_view key, std::string_view error, const AddOptions& add,

@@ -41,7 +41,7 @@ void Queue::Impl::PrepareKeys(ObserveCall* call) const {
   }
   if (options.group_of != nullptr || call->options.group.has_value()) {
     for (const std::string_view key : call->keys) {
-      call->groups.push_back(CheckKey(key).ok() ? GroupOf(key, call->options) : std::string());
+      call->groups.push_back(GroupOf(key, call->options));
     }
   }
 }

@@ -53,10 +53,12 @@ QueueState::Added QueueState::Add(const HashedKey& key, const Wanted& wanted,
 bool QueueState::LeavesAloneRarely(const Item& item, const Wanted& wanted, Added* added) {
   if (wanted.if_absent && !item.idle()) {
     const Position delayed = item.delay != nullptr ? item.delay->position : 0;
-    *added = RecordAdd(item.key(), {AddOutcome::kDeduplicated, std::max(item.position, delayed)});
+    const Position position =
+        item.failures != nullptr ? stamped_ : std::max(item.position, delayed);
+    *added = RecordAdd(item.key(), {AddOutcome::kDeduplicated, position});
     return true;
   }
-  *added = {AddOutcome::kHeld, 0};
+  *added = {AddOutcome::kHeld, stamped_};
   return HoldsAdd(item);
 }
 
@@ -299,6 +301,7 @@ bool QueueState::Remove(std::string_view key) noexcept {
   Record(HistoryKind::kRemoved, key);
   if (item->state == KeyState::kProcessingDirty) {
     item->state = KeyState::kProcessing;  // The record on disk is the same, but for causes.
+    item->deaths = 0;
     ClearDirtyCauses(item);
   } else {
     Unqueue(item);

@@ -143,9 +143,10 @@ class QueueState {
   bool Drop(std::string_view key) noexcept;                                 // Quarantined.
   bool Delete(std::string_view key) noexcept;  // Any state but clean, or failing.
 
-  // `group`: of a key that is not known yet.
-  void Quarantine(std::string_view key, std::string_view error, Time now,
-                  std::string_view group = {}) noexcept;
+  // `group`: of a key that is not known yet. Returns the position on which it depends if the key is
+  // there already.
+  Position Quarantine(std::string_view key, std::string_view error, Time now,
+                      std::string_view group = {}) noexcept;
 
   // Counts an Add that found the queue full. Appends nothing.
   void CountFull() { ++full_; }
@@ -204,8 +205,6 @@ class QueueState {
   // --- Readings ---
 
   bool HasLane(Lane lane) const { return orders_.front()->HasLane(lane); }
-  // Whether the key is dirty, processing, delayed or quarantined, and so has its group already.
-  bool Knows(std::string_view key) const;
   uint64_t NumRequeues(std::string_view key) const;
   bool AddedAgain(std::string_view key) const;
   bool IsProcessing(std::string_view key) const;
@@ -509,6 +508,8 @@ class QueueState {
   // Whose positions the next Stamp sets: their records were put since the last one.
   std::vector<Item*> unstamped_;
   std::vector<DelayEntry*> unstamped_delays_;
+  // The last position. Failures have none of their own: what rests on them is as durable as all.
+  Position stamped_ = 0;
   RowChange row_change_;
 };
 

@@ -29,7 +29,7 @@ QueueState::Added QueueState::AddRateLimited(std::string_view key, const Failure
   Item* item = items_.FindOrInsert(key);
   if (item->quarantined()) {
     ++held_adds_;
-    return {AddOutcome::kHeld, 0};
+    return {AddOutcome::kHeld, stamped_};
   }
   Wanted retry = wanted;
   retry.delay_mode = DelayMode::kEarliest;
@@ -86,11 +86,11 @@ void QueueState::Forget(std::string_view key) noexcept {
   DropIfIdle(item);
 }
 
-void QueueState::Quarantine(std::string_view key, std::string_view error, Time now,
-                            std::string_view group) noexcept {
+Position QueueState::Quarantine(std::string_view key, std::string_view error, Time now,
+                                std::string_view group) noexcept {
   Item* item = items_.FindOrInsert(key);
   if (item->quarantined()) {
-    return;
+    return stamped_;
   }
   Record(HistoryKind::kQuarantined, key, 0, error);
   SettleGroup(item, group);
@@ -99,6 +99,7 @@ void QueueState::Quarantine(std::string_view key, std::string_view error, Time n
     entry->last_error = CutUtf8(error, kMaxErrorBytes);
   }
   QuarantineItem(item, now);
+  return 0;
 }
 
 // REQUIRES: the item has a FailureEntry that is not quarantined.
@@ -113,6 +114,7 @@ void QueueState::QuarantineItem(Item* item, Time now) {
     item->state = KeyState::kProcessing;
     ClearDirtyCauses(item);
   }
+  item->deaths = 0;
   EraseFailures(*item);
   --failing_;
   by_key_.insert(item);

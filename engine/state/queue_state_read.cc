@@ -4,11 +4,6 @@
 
 namespace wq {
 
-bool QueueState::Knows(std::string_view key) const {
-  const Item* item = items_.Find(key);
-  return item != nullptr && item->known();
-}
-
 uint64_t QueueState::NumRequeues(std::string_view key) const {
   const Item* item = items_.Find(key);
   return item == nullptr || item->failures == nullptr ? 0 : item->failures->count;

@@ -92,6 +92,7 @@ void QueueState::AppendImage(storage::MutationBatch* batch) const {
 }
 
 void QueueState::Stamp(Position position) noexcept {
+  stamped_ = position;
   for (Item* const item : unstamped_) {
     item->position = position;
     item->unstamped = false;

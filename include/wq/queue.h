@@ -21,9 +21,9 @@
 //
 // Keys are arbitrary bytes, NUL included: 1 to QueueOptions::max_key_bytes of them.
 // Threading: thread-safe. Lifetime: the Store's.
-// A crash: dirty and processing keys are queued again, each once, in the order of their last Add
-// that found them clean: so a key that was processing comes before those that were queued behind
-// it. Delays and failure counts are kept. A call that was acknowledged at its durability level is
+// A crash: dirty and processing keys are queued again, each once, in the order in which they
+// were queued last: so a key that was processing comes before those that were queued behind it.
+// Delays and failure counts are kept. A call that was acknowledged at its durability level is
 // never lost; Durability says what else may be.
 //
 // Every changing call may also return

@@ -459,6 +459,7 @@ std::string NaiveQueue::Remove(const std::string& name) {
   stands_on_ = 0;
   if (key.processing) {
     ForgetReasons(&key);
+    key.deaths = key.again ? 0 : key.deaths;
     return std::exchange(key.again, false) ? "ok" : "NotFound";
   }
   if (!key.queued) {
@@ -502,6 +503,7 @@ void NaiveQueue::Quarantine(const std::string& name) {
     Remove(name);
   }
   ForgetReasons(&key);
+  key.deaths = 0;
   key.quarantined = true;
   key.lane = key.stored_lane = lane;
   stands_on_ = calls_;

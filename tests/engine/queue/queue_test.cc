@@ -115,6 +115,19 @@ TEST_F(QueueTest, KeysThatABatchAddedBeforeAShutDownAreOnDisk) {
   EXPECT_EQ(RecordsOnDisk(storage::Family::kDirty), queue_->Len());
 }
 
+TEST_F(QueueTest, AFunctionOfGroupsMayCountFailures) {
+  QueueOptions options;
+  options.group_of = [this](std::string_view key) {
+    if (key == "a") {
+      EXPECT_TRUE(queue_->AddRateLimited("b", "e").ok());
+    }
+    return std::string("g");
+  };
+  CloseAndOpen(options);
+  EXPECT_TRUE(queue_->AddRateLimited("a", "e").ok());
+  EXPECT_EQ(queue_->NumRequeues("b"), 1U);
+}
+
 // --- Durability ---
 
 TEST_F(QueueTest, ProcessWritesBeforeItReturnsAndPowerSyncs) {
@@ -133,6 +146,23 @@ TEST_F(QueueTest, ADeduplicatedAddIsAsDurableAsItAsksFor) {
   EXPECT_EQ(Syncs(), syncs + 1);
   ASSERT_TRUE(queue_->Add("a", {.durability = Durability::kPower}).ok());
   EXPECT_EQ(Syncs(), syncs + 1);  // Its record is synced already.
+}
+
+// A quarantine has no position of its own.
+TEST_F(QueueTest, WhatAQuarantineHoldsIsAsDurableAsItAsksFor) {
+  const std::function<Status()> calls[] = {
+      [this] { return queue_->Add("a", {.durability = Durability::kPower}); },
+      [this] { return queue_->Add("a", {.durability = Durability::kPower, .if_absent = true}); },
+      [this] { return queue_->AddRateLimited("a", "e", {.durability = Durability::kPower}); }};
+  for (const auto& call : calls) {
+    ASSERT_TRUE(queue_->Quarantine("a", "e").ok());
+    const uint64_t syncs = Syncs();
+    ASSERT_TRUE(call().ok());
+    EXPECT_EQ(Syncs(), syncs + 1);
+    ASSERT_TRUE(call().ok());
+    EXPECT_EQ(Syncs(), syncs + 1);
+    ASSERT_TRUE(queue_->Drop("a").ok());
+  }
 }
 
 TEST_F(QueueTest, DoneWritesNothingByItself) {

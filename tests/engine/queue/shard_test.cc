@@ -80,21 +80,20 @@ TEST_F(ShardedQueueTest, KeysAreHandedOutToWorkersOnly) {
   EXPECT_EQ(queue_->Join(&worker).code(), StatusCode::kInvalidArgument);
 }
 
-TEST_F(ShardedQueueTest, TheGroupIsAskedForOnceAndKept) {
+TEST_F(ShardedQueueTest, TheGroupOfAKnownKeyIsKept) {
   auto asked = std::make_shared<int>(0);
-  CloseAndOpen({.group_of =
-                    [asked](std::string_view key) {
-                      ++*asked;
-                      return GroupOf(key);
-                    },
-                .shards = 4});
+  CloseAndOpen(
+      {.group_of = [asked](auto) { return "g" + std::to_string((*asked)++); }, .shards = 4});
   Add("g/a");
   auto worker = Join();
   ASSERT_EQ(GetNow(*worker), "g/a");
   ASSERT_TRUE(queue_->AddRateLimited("g/a", "boom").ok());
   ASSERT_TRUE(queue_->Done("g/a").ok());
-  worker.reset();
-  EXPECT_EQ(*asked, 1);  // Neither Done nor the requeue calls it again.
+  EXPECT_EQ(*asked, 2);  // At each Add.
+  ASSERT_TRUE(queue_->EndDelay("g/a").ok());
+  std::vector<HeldKey> held;
+  ASSERT_TRUE(worker->TryGet(1, &held).ok());
+  EXPECT_EQ(held.at(0).group, "g0");
 }
 
 TEST_F(ShardedQueueTest, AWorkerThatLeavesHandsItsShardsOver) {

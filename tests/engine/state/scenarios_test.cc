@@ -131,6 +131,10 @@ const Scenario kScenarios[] = {
     {"ADoneEndsTheRowOfDeaths", kPlain,
      "add a; add b; get: a; dies a; get: a; done a; add a; get: b; get: a; add c; dies a; get: a;"
      "back a; get: a; quarantine a; dies a; release a; get: c; get: a; dies a; get: a"},
+    {"AQuarantineAndARemoveEndTheRowOfDeathsOfAHeldKey", kPlain,
+     "add a; get: a; dies a: yes; get: a; dies a: yes; get: a; quarantine a; release a; dies a: "
+     "yes;"
+     "get: a; dies a: yes; get: a; add a; remove a; dies a: yes; get: a"},
     {"AFairOrderServesTheGroupOfAKeyThatIsGivenBackNext", kFairly,
      "add a1 group=a; add a2 group=a; add b1 group=b; add c1 group=c; get 3: a1 b1 c1;"
      "back c1 b1 a1; drain: a1 b1 c1 a2"},
