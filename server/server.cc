@@ -399,10 +399,11 @@ Status Server::Drain(std::chrono::milliseconds timeout) {
 Status Server::TakeToken(uint64_t* token) { return impl_->hub.TakeToken(token); }
 
 Status Server::Reload() {
+  Status loaded = impl_->guard.Load();
   if (impl_->page != nullptr) {
     impl_->page->EndSessions();
   }
-  return impl_->guard.Load();
+  return loaded;
 }
 
 void Server::Close() { impl_->Close(); }

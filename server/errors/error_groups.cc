@@ -21,7 +21,7 @@ void ErrorGroups::Add(const KeyError& key) {
   ErrorGroup& group = it->second;
   ++group.keys;
   group.quarantined += key.quarantined ? 1 : 0;
-  group.failures += key.failures;
+  group.failures += std::min(key.failures, UINT64_MAX - group.failures);
   group.first_at_us = std::min(group.first_at_us, key.first_at_us);
   group.last_at_us = std::max(group.last_at_us, key.last_at_us);
   if (group.examples.size() < kMaxExamples) {

@@ -49,7 +49,9 @@ int CheckBody(const HttpHead& head, const char** message) {
     return 400;
   }
   const std::string type = HeaderOf(head, "Content-Type");
-  if (head.count("Content-Encoding") > 0 || type.substr(0, type.find(';')) != "application/json") {
+  if (head.count("Content-Encoding") > 0 ||
+      !absl::EqualsIgnoreCase(absl::StripTrailingAsciiWhitespace(type.substr(0, type.find(';'))),
+                              "application/json")) {
     *message = "Content-Type must be application/json";
     return 415;
   }

@@ -81,7 +81,10 @@ HttpReply Page::LogIn(const HttpRequest& request) {
   if (!ParseLogIn(request.body, &token)) {
     return ErrorReply(Status::InvalidArgument("the body is not {\"token\": \"…\"}"));
   }
-  const CallGuard::Role role = options_.guard->RoleOf(CallGuard::Client::kTcp, "Bearer " + token);
+  const auto role_now = [this, &token] {
+    return options_.guard->RoleOf(CallGuard::Client::kTcp, "Bearer " + token);
+  };
+  const CallGuard::Role role = role_now();
   if (role == CallGuard::Role::kNone) {
     options_.guard->NoteWrongToken(request.peer);
     return ErrorReply(Status::Unauthenticated("the token is wrong"));
@@ -92,6 +95,10 @@ HttpReply Page::LogIn(const HttpRequest& request) {
     std::string cookie;
     if (Status s = sessions_.Begin(role, &cookie); !s.ok()) {
       return ErrorReply(s);
+    }
+    if (role_now() != role) {  // The tokens were loaded anew since.
+      sessions_.End(cookie);
+      return ErrorReply(Status::Unauthenticated("the token is wrong"));
     }
     reply.headers.emplace_back("Set-Cookie", std::move(cookie));
   }

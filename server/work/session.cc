@@ -438,6 +438,7 @@ Stream::Next Session::Take(v1::WorkResponse* response, Status* end) {
 
 void Session::End(const Status& why, bool died) {
   HeldMap held;
+  bool takes_keys = false;
   std::shared_ptr<Worker> shards;  // Left after the keys are given back.
   {
     const MutexLock lock(mu_);
@@ -445,6 +446,7 @@ void Session::End(const Status& why, bool died) {
       return;
     }
     end_ = why;
+    takes_keys = capacity_ > 0;
     held.swap(held_);
     limits_.clear();
     shards.swap(shards_);
@@ -452,7 +454,7 @@ void Session::End(const Status& why, bool died) {
     Wake();
   }
   if (!WQ_MUTANT(give_back_forgotten)) {
-    GiveBackAll(held, died);
+    GiveBackAll(held, died, takes_keys);
   }
 }
 
@@ -468,10 +470,11 @@ bool Session::ended() const {
 
 // They keep the order of their hand-outs. So the newest is the first to come back to the front, and
 // the last to come back behind others.
-void Session::GiveBackAll(const HeldMap& held, bool died) const {
-  // A worker begins its keys in this order, and has not told its start if it died at once.
-  const auto begun = [&held](const Held& one) {
-    return one.started || &one == &held.begin()->second;
+void Session::GiveBackAll(const HeldMap& held, bool died, bool takes_keys) const {
+  // A worker begins its keys in this order, and has not told its start if it died at once. One that
+  // takes no more keys begins none.
+  const auto begun = [&held, takes_keys](const Held& one) {
+    return one.started || (takes_keys && &one == &held.begin()->second);
   };
   std::vector<const Held*> front;
   std::vector<const Held*> behind;

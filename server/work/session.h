@@ -155,7 +155,7 @@ class Session {
   // Removes the first of limits_ from the worker.
   HeldMap::node_type TakeOverdue() WQ_REQUIRES(mu_);
   void EndOverdue(const HeldMap& overdue) const;
-  void GiveBackAll(const HeldMap& held, bool died) const;
+  void GiveBackAll(const HeldMap& held, bool died, bool takes_keys = false) const;
   void Wake() WQ_REQUIRES(mu_);
 
   const WorkerTerms terms_;

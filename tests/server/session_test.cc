@@ -259,6 +259,21 @@ TEST_F(SessionTest, KeysComeBackInTheOrderInWhichTheyWereHandedOut) {
               ElementsAre("key-100", "key-101", "key-102"));
 }
 
+TEST_F(SessionTest, AWorkerThatTakesNoMoreKeysHasNotBegunTheOneOnItsWay) {
+  Add(1);
+  for (int end = 0; end < 3; ++end) {
+    Begin(1, true);
+    Pump();
+    v1::WorkRequest goodbye;
+    goodbye.set_capacity(0);
+    EXPECT_TRUE(session_->Receive(goodbye).ok());
+    session_->End(Status::Ok(), /*died=*/true);
+    waiting_.clear();
+  }
+  EXPECT_EQ(queue_->Counts().failures, 0U);
+  EXPECT_EQ(queue_->Len(), 1U);
+}
+
 TEST_F(SessionTest, AWorkerThatTellsNoStartBeginsEveryKeyAtItsAssignment) {
   Begin(2, false);
   Add(2);

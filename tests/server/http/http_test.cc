@@ -111,6 +111,8 @@ TEST_F(HttpTest, ABodyAnnouncedByExpectIsTakenOrRefused) {
   HttpClient client(*http_);
   EXPECT_EQ(client.Ask(head + "application/json\r\n\r\n").status, 100);
   EXPECT_EQ(client.Ask("{}").body, "|{}");
+  EXPECT_EQ(client.Ask(head + "Application/JSON ; charset=utf-8\r\n\r\n").status, 100);
+  EXPECT_EQ(client.Ask("{}").body, "|{}");
   EXPECT_EQ(client.Ask(head + "text/plain\r\n\r\n").status, 415);
 }
 
