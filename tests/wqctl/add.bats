@@ -55,3 +55,10 @@ test_pending() { [ "$(queue_count pending)" = "$1" ]; }
   until_ok grep -qx c done
   [ "$(cat "/proc/$PID/comm")" = "$(basename "$WQCTL")" ]
 }
+
+@test "an empty --store is no other store" {
+  store_with a
+  run -2 wqctl --store "" add -q q b
+  contains "$output" "--store"
+  [ "$(dumped_keys)" = "a " ]
+}

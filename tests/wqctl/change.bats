@@ -38,3 +38,11 @@ END
   run -3 on_terminal y rm -q nope a
   [[ "$output" != *"[y/N]"* ]]
 }
+
+@test "an order without a limit selects no key" {
+  store_with a b
+  run -2 wqctl delete -q q --sort-by key --yes
+  contains "$output" "which keys?"
+  run -0 wqctl delete -q q --sort-by key --limit 1 --yes
+  [ "$(dumped_keys)" = "b " ]
+}

@@ -256,6 +256,9 @@ END
   wqctl add -q q a b
   run -0 --separate-stderr wqctl work -q q --tag -- printf 'x %s'
   [ "$output" = $'a\tx a\nb\tx b' ]
+  wqctl add -q q a b
+  run -0 --separate-stderr wqctl work -q q --tag -- sh -c 'printf "e-$1" >&2' _
+  contains "$stderr" $'a\te-a\nb\te-b\n'
 }
 
 @test "a large output is grouped as a whole, and is not kept in memory" {

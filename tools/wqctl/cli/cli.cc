@@ -56,7 +56,9 @@ CLI::Option* OneText(CLI::Option* option, const std::string& type) {
 }
 
 void AddStore(CLI::App* app, std::string* store_dir) {
-  OneText(app->add_option("--store", *store_dir, "The store's directory"), "DIR");
+  // An unset variable of a shell is not to select another store.
+  const auto check = [](const std::string& dir) { return dir.empty() ? "it is empty" : ""; };
+  OneText(app->add_option("--store", *store_dir, "The store's directory"), "DIR")->check(check, "");
 }
 
 void AddWhen(CLI::App* app, const std::string& name, const std::string& description,

@@ -157,7 +157,7 @@ void PrintFailing(const wq::QueueSummary& queue, const Show& show, size_t column
   out->Write("\n  most failures, and the last error\n");
   for (const wq::FailingKey& failing : queue.top_failing) {
     const wq::FailureInfo& failures = failing.failures;
-    out->Write("    " + Padded(std::to_string(failures.count) + "x", 6) + show.Key(failing.key) +
+    out->Write("    " + Padded(std::to_string(failures.count) + "x ", 6) + show.Key(failing.key) +
                ", " + show.Ago(failures.last_at_us) + "\n");
     if (failures.last_error.empty()) continue;
     out->Write("          " + Fit(wq::EscapeKey(failures.last_error), columns - 10) + "\n");

@@ -97,7 +97,7 @@ class Adder {
     for (const KeyReader::Line& line : lines) {
       std::optional<std::string> key = FromHex(line.text);
       if (line.bytes > line.text.size()) {  // It was cut.
-        decoded.push_back({line.number, line.text, line.bytes / 2});
+        decoded.push_back({line.number, line.text, (line.bytes + 1) / 2});
       } else if (!key) {
         Refuse(where, line, "\"" + wq::EscapeKey(line.text, 40) + "\" is not hexadecimal");
       } else {

@@ -365,7 +365,9 @@ Command ParseKeyChange(const Input& input) {
     for (std::string& key : args.keys) key = KeyOfHex(key);
   }
   args.keys = EachOnce(std::move(args.keys));
-  const bool filtered = !args.filter.SelectsAll();
+  Filter selection = args.filter;
+  if (!selection.limit) selection.sort_by.reset();  // Then an order selects nothing.
+  const bool filtered = !selection.SelectsAll();
   if ((all || filtered) && !args.keys.empty()) Usage("give KEY..., or a filter or --all, not both");
   if (!all && !filtered && args.keys.empty()) {
     Usage("which keys? Give KEY..., a filter, or --all");

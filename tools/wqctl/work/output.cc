@@ -98,6 +98,7 @@ bool OutputPrinter::Print(const std::string& tag, TextBuffer* out, TextBuffer* e
   });
   if (out_in_line) WriteStdout("\n");  // The next key's tag begins a line.
   err->Drain([&](std::string_view piece) { WriteAboveLine(Tagged(piece, tag, &err_in_line)); });
+  if (err_in_line) WriteAboveLine("\n");
   return error_ == 0;
 }
 
